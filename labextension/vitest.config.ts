@@ -3,8 +3,11 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     root: import.meta.dirname,
-    // Making a page takes longer than most tests: one that needs none says `@vitest-environment node` in its first line.
+    // A test that needs no page says `@vitest-environment node` in its first line.
     environment: 'jsdom',
+    // Files share what they import, which took longer than the tests themselves; `setup.ts` leaves each an empty page.
+    isolate: false,
+    pool: 'threads',
     setupFiles: ['test/setup.ts'],
     // No test is about speed, and a machine may be busy.
     testTimeout: 60_000,

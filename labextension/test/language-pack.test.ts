@@ -8,8 +8,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { mount } from '../src/charts/progress/view';
 import { english, setTranslator } from '../src/lib/translate';
-import { TaskStore } from '../src/store';
 import { smallBatch, smallProgress, smallRun } from './charts/small-batch';
+import { storeWith } from './store/rows';
 
 const SRC = join(import.meta.dirname, '../src');
 /** As jupyterlab-translate tells its extractor; what is called otherwise reaches no pack. */
@@ -76,8 +76,7 @@ it('a language pack gives the words of a chart, and as many plural forms as its 
   );
   setTranslator(gettext);
   const texts = [9, 10, 13].map(n => {
-    const store = new TaskStore();
-    store.append(smallBatch({ runs: [smallRun({ nTasks: 12_001 })], progress: Array.from({ length: n }, (_, i) => smallProgress({ prefix: `p${i}`, total: 1 })) }));
+    const store = storeWith(smallBatch({ runs: [smallRun({ nTasks: 12_001 })], progress: Array.from({ length: n }, (_, i) => smallProgress({ prefix: `p${i}`, total: 1 })) }));
     const end = new AbortController();
     const { el } = mount(document.body, store, { signal: end.signal });
     const said = ['.tsk-progress-state', '.tsk-progress-count', '.tsk-progress-prefixes .tsk-progress-more'].map(part => el.querySelector(part)?.textContent);

@@ -48,11 +48,12 @@ export function keyColumns(rows: readonly object[]): Columns<'keys'> {
 export function sectionOf<T extends keyof PageTables>(table: T, rows: readonly object[] = [], first = 0): PageTables[T] {
   const choices = (CHOICES as Partial<Record<string, Record<string, readonly string[]>>>)[table] ?? {};
   const columns = Object.entries(KINDS[table]?.columns ?? {}).map(([name, kind]) => {
+    const property = camel(name);
     const cells = rows.map(row => {
-      const cell = (row as Record<string, Cell | undefined>)[camel(name)] ?? null;
+      const cell = (row as Record<string, Cell | undefined>)[property] ?? null;
       return typeof cell === 'string' && choices[name] !== undefined ? choices[name].indexOf(cell) : cell;
     });
-    return [camel(name), kind.startsWith('text') ? cells : Float64Array.from(cells, cell => (cell === null ? (kind.includes('?') ? NaN : 0) : Number(cell)))];
+    return [property, kind.startsWith('text') ? cells : Float64Array.from(cells, cell => (cell === null ? (kind.includes('?') ? NaN : 0) : Number(cell)))];
   });
   return { first, n: rows.length, columns: Object.fromEntries(columns) as object } as unknown as PageTables[T];
 }

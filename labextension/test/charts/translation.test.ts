@@ -5,14 +5,13 @@ import { mount } from '../../src/charts/dashboard';
 import { causeTitle, findingsOf } from '../../src/charts/tasks/why/findings';
 import { stopWith } from '../../src/charts/progress/stopper';
 import { Keeping } from '../../src/charts/ui/keeping';
-import type { TranslationBundle } from '../../src/lib/translate';
-import { english, setTranslator } from '../../src/lib/translate';
+import { type TranslationBundle, english, setTranslator } from '../../src/lib/translate';
 import { TaskStore } from '../../src/store';
 import type { Batch, Explained, Finding } from '../../src/wire';
-import { batchOf } from '../store/rows';
+import { batchOf, storeWith } from '../store/rows';
 import { heldColumns, resourceColumns } from '../store/series';
-import type { SmallBatch } from './small-batch';
-import { smallBatch, smallProgress, smallRun } from './small-batch';
+import { type SmallBatch, smallBatch, smallProgress, smallRun } from './small-batch';
+import { fakeTime } from '../fake-time';
 
 const ATTRIBUTES = ['title', 'aria-label', 'aria-valuetext', 'aria-description', 'aria-roledescription', 'placeholder', 'alt'];
 const UNITS = /\d ?(?:s|ms|µs|ns|min|h|d|B|kB|MB|GB|TB)\b/gu;
@@ -60,20 +59,14 @@ function literals(root: HTMLElement): string[] {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
+  fakeTime();
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation(fakeContext as never);
   vi.spyOn(HTMLCanvasElement.prototype, 'toBlob').mockImplementation(() => undefined);
   painted.clear();
   setTranslator(marked);
 });
 
-afterEach(() => {
-  setTranslator(english);
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+afterEach(() => { setTranslator(english); });
 
 const TABLES: Partial<SmallBatch> = {
   nowS: 10,
@@ -149,8 +142,7 @@ describe.each(Object.entries(MOMENTS))('a dashboard %s', (_, batch) => {
 
 it('findings and the critical path have no text that was not translated', async () => {
   vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
-  const store = new TaskStore();
-  store.append(batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'finished' })] }));
+  const store = storeWith(batchOf(TASKS, { ...TABLES, active: false, runs: [smallRun({ ...RUN, stopS: 9, status: 'finished' })] }));
   const finding: Finding = {
     cause: 'stragglers', worthS: 1, lowS: 1, highS: 2, text: 'DATA-text', advice: 'DATA-advice', run: 0, spansS: [[0, 9]], prefixes: [], rows: []
   };

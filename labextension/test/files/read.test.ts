@@ -7,8 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { DamagedFileError, readRecording } from '../../src/files/read';
 import { storeOf } from '../../src/hosts/lab/documents/show';
-import type { TaskStore } from '../../src/store';
-import { ALL_RUNS } from '../../src/store';
+import { type TaskStore, ALL_RUNS } from '../../src/store';
 import { HEAD_BYTES } from '../../src/wire/frames';
 import { batchBytes, frame, headerFrame, headerOf, joined } from '../wire/frames';
 import { documentOf, documentStore } from './documents';

@@ -9,11 +9,6 @@ import { element } from '../../src/charts/ui/dom';
 import { addBelowInput, hearOthers, inputOf, kernelOf, setBy } from '../../src/hosts/private-names';
 import { chartModel } from '../../src/hosts/widget/models';
 
-vi.hoisted(() => {
-  // Lumino asks for it when it is loaded; jsdom has none.
-  vi.stubGlobal('DragEvent', MouseEvent);
-});
-
 it('the input of a cell has its class, right below the cell', () => {
   const source = readFileSync(createRequire(import.meta.url).resolve('@jupyterlab/cells/lib/widget.js'), 'utf8');
   const name = /const CELL_INPUT_WRAPPER_CLASS = '(.+)';/.exec(source)?.[1] ?? '';

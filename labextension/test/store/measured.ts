@@ -1,6 +1,5 @@
 /** Lanes of tasks as a test writes them down, and what is measured of them. */
-import type { CoverageQuery, LaneInSight } from '../../src/store';
-import { Coverage, LaneTasks } from '../../src/store';
+import { type CoverageQuery, type LaneInSight, Coverage, LaneTasks } from '../../src/store';
 
 export interface Bar {
   start: number;

@@ -1,8 +1,7 @@
 /** Batches of tasks as a test writes them down: one object a task. */
-import type { Batch } from '../../src/wire';
-import { TEXT_KEY } from '../../src/wire';
-import type { SmallBatch } from '../charts/small-batch';
-import { sectionOf, smallBatch, smallRun } from '../charts/small-batch';
+import { type TaskStoreOptions, TaskStore } from '../../src/store';
+import { type Batch, TEXT_KEY } from '../../src/wire';
+import { type SmallBatch, sectionOf, smallBatch, smallRun } from '../charts/small-batch';
 
 export interface Row {
   lane?: number;
@@ -35,4 +34,11 @@ export function batchOf(rows: readonly Row[], { first = 0, ...batch }: Partial<S
     error: row.error === undefined ? null : errors.indexOf(row.error), ...keyOf(row.key ?? [])
   }));
   return smallBatch({ groups: GROUPS, lanes: LANES, runs: [smallRun()], errors, tasks: sectionOf('tasks', tasks, first), ...batch });
+}
+
+/** A store with this batch. */
+export function storeWith(batch: Batch, options: TaskStoreOptions = {}): TaskStore {
+  const store = new TaskStore(options);
+  store.append(batch);
+  return store;
 }

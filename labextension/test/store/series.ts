@@ -1,6 +1,5 @@
 /** Samples and held rows as a test writes them down. */
-import type { SmallBatch } from '../charts/small-batch';
-import { sectionOf } from '../charts/small-batch';
+import { type SmallBatch, sectionOf } from '../charts/small-batch';
 
 export interface Sample {
   at: number;

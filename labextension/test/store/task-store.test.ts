@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import { ALL_RUNS, TaskStore } from '../../src/store';
-import type { SmallBatch } from '../charts/small-batch';
-import { smallProgress, smallRun } from '../charts/small-batch';
-import { batchOf } from './rows';
-import type { Row } from './rows';
+import { type ClusterStore, ALL_RUNS, TaskStore } from '../../src/store';
+import { type SmallBatch, smallProgress, smallRun } from '../charts/small-batch';
+import { type Row, batchOf, storeWith } from './rows';
+import { Tables } from '../../src/store/tables';
+import { heldColumns, resourceColumns } from './series';
 
 /** The start times of each lane, as they are kept. */
 function starts(store: TaskStore): Record<number, number[]> {
@@ -19,8 +19,7 @@ const task = (start: number, more: Partial<Row> = {}): Row => ({ start, stop: st
 
 describe('rows', () => {
   it('a task says all that is known of it', () => {
-    const store = new TaskStore();
-    store.append(batchOf([
+    const store = storeWith(batchOf([
       { start: 1, stop: 3, lane: 1, group: 2, status: 1, scheduler: true, run: 4, cpuS: 1, nbytes: 123_456_789_012, key: [7, -1], error: 'ValueError: no' },
       { start: 4, stop: 4, lane: 1, key: 'text' }
     ]));
@@ -39,8 +38,7 @@ describe('rows', () => {
   });
 
   it('are sorted by start in each lane, though they come by their end', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(2), task(1), task(9, { lane: 1 })]));
+    const store = storeWith(batchOf([task(2), task(1), task(9, { lane: 1 })]));
     store.append(batchOf([task(0), task(1.5), task(3)], { seq: 1, first: 3 }));
     expect(starts(store)).toEqual({ 0: [0, 1, 1.5, 2, 3], 1: [9] });
   });
@@ -59,41 +57,37 @@ describe('rows', () => {
 
 describe('lost messages', () => {
   it('are reported with the row to go on from, and nothing of what follows is taken over', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(0)]));
+    const store = storeWith(batchOf([task(0)]));
     const gap = { kind: 'gap', cursor: 1, reason: 'message 2 came where 1 was due' };
     expect(store.append(batchOf([task(9)], { seq: 2, first: 5 }))).toEqual(gap);
     expect([store.nTasks, store.cursor]).toEqual([1, 1]);
   });
 
   it('are healed by a stream that starts anew', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(0)]));
+    const store = storeWith(batchOf([task(0)]));
     store.append(batchOf([task(2)], { seq: 5, first: 2 }));
     expect(store.append(batchOf([task(1), task(2)], { seq: 0, first: 1 }))).toEqual({ kind: 'appended', rows: 2 });
     expect(starts(store)).toEqual({ 0: [0, 1, 2] });
   });
 
   it('rows that are not where they should be are a gap as well', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(0)]));
+    const store = storeWith(batchOf([task(0)]));
     expect(store.append(batchOf([task(3)], { seq: 1, first: 3 }))).toEqual({
       kind: 'gap', cursor: 1, reason: 'row 3 came where 1 was due'
     });
   });
 
   it('a group nobody announced is a gap, not a wrong name', () => {
-    const store = new TaskStore();
-    expect(store.append(batchOf([task(0, { group: 9 })]))).toEqual({
-      kind: 'gap', cursor: 0, reason: 'group 9 is used but was never announced'
+    const store = storeWith(batchOf([task(0), task(1)]));
+    expect(store.append(batchOf([task(2, { group: 9 })], { seq: 1, first: 2 }))).toEqual({
+      kind: 'gap', cursor: 2, reason: 'group 9 is used but was never announced'
     });
-    expect(store.nTasks).toBe(0);
+    expect(store.nTasks).toBe(2);
   });
 
   it('any order, loss and repetition of messages ends with the rows that were sent', () => {
     const rows = Array.from({ length: 30 }, (_, i) => task((i * 7) % 30, { lane: i % 2, key: [i] }));
-    const whole = new TaskStore();
-    whole.append(batchOf(rows));
+    const whole = storeWith(batchOf(rows));
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat({ max: 29 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 12 }), steps => {
         const store = new TaskStore();
@@ -119,10 +113,12 @@ describe('lost messages', () => {
 
 describe('tables', () => {
   it('a new epoch starts from nothing', () => {
-    const store = new TaskStore();
-    store.append(batchOf([task(0)], { runs: [smallRun({ run: 3 })] }));
+    const series = { resources: resourceColumns([{ at: 1 }]), held: heldColumns([{ at: 1, keys: 1 }]) };
+    const store = storeWith(batchOf([task(0, { status: 1, error: 'a' })], { runs: [smallRun({ run: 3 })], ...series }));
+    const counts = (): number[] => [store.failures(ALL_RUNS).length, store.resources.n, store.held.n];
+    const before = counts();
     store.append(batchOf([task(7)], { epoch: 'r-2' }));
-    expect([starts(store), [...store.tables.runs.keys()], store.epoch]).toEqual([{ 0: [7] }, [0], 'r-2']);
+    expect([starts(store), [...store.tables.runs.keys()], store.epoch, before, counts()]).toEqual([{ 0: [7] }, [0], 'r-2', [1, 1, 1], [0, 0, 0]]);
   });
 
   it('progress of the computes in a runRange, newest numbers in the first order', () => {
@@ -152,9 +148,7 @@ describe('tables', () => {
       store.append(batchOf([], { groups }));
       return ['add', 'sum', 'inc'].map(prefix => store.colour(store.tables.prefixId(prefix)));
     };
-    expect([named([2, 0, 21]), named([null, null, null])]).toEqual([
-      ['#a67f38', '#6887ff', '#4cd676'], ['#6887ff', '#4cd676', '#a67f38']
-    ]);
+    expect([named([2, 0, 21]), named([null, null, null])]).toEqual([['#a67f38', '#6887ff', '#4cd676'], ['#6887ff', '#4cd676', '#a67f38']]);
   });
 
   it('prefixes come in the order in which they began, those in flight by their tasks, and last those that have not', () => {
@@ -215,4 +209,41 @@ it('listeners hear of each change until their signal aborts', () => {
   store.append(batchOf([], { seq: 1 }));
   store.subscribe(heard, controller.signal);
   expect([heard.mock.calls.length, store.listenerCount]).toEqual([1, 0]);
+});
+
+describe('tables', () => {
+  it('computes of a runRange come by their number, whatever came first', () => {
+    const tables = new Tables();
+    tables.merge(batchOf([], { runs: [3, 1, 0, 2].map(run => smallRun({ run })) }).tables);
+    expect(tables.runsIn({ firstRun: 1, lastRun: 2 }).map(run => run.run)).toEqual([1, 2]);
+    expect(tables.runsIn(ALL_RUNS).map(run => run.run)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('the newest thousand remarks are kept', () => {
+    const tables = new Tables();
+    const remarks = Array.from({ length: 1001 }, (_, i) => ({ timeS: i, level: 'info' as const, text: `${i}`, worker: null, event: null }));
+    tables.merge(batchOf([], { seq: 1, remarks }).tables);
+    expect(tables.remarks).toEqual(remarks.slice(1));
+    const before = tables.remarks;
+    tables.merge(batchOf([], { seq: 2 }).tables);
+    expect(tables.remarks).toBe(before);
+  });
+});
+
+describe('a store', () => {
+  it('a message without a time leaves the clock alone', () => {
+    const store = storeWith(batchOf([], { nowS: 10, active: false }), { clockMs: () => 0 });
+    store.append(batchOf([], { seq: 1, nowS: null, active: true }));
+    expect([store.clock.nowS(), store.clock.active]).toEqual([10, false]);
+  });
+
+  it('of a cluster keeps what only clusters have', () => {
+    const append = vi.fn();
+    const clear = vi.fn();
+    const store = new TaskStore({ cluster: { append, clear } as unknown as ClusterStore });
+    const batch = batchOf([]);
+    store.append(batch);
+    expect([append.mock.calls, clear.mock.calls.length]).toEqual([[[batch.tables]], 1]);
+    expect(() => new TaskStore().append(batch)).not.toThrow();
+  });
 });

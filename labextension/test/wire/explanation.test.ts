@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { decodeExplained } from '../../src/wire';
-import type { TableRows } from './frames';
-import { batchBytes, frame, headerFrame, joined } from './frames';
+import { type TableRows, batchBytes, frame, headerFrame, joined } from './frames';
 
 const FINDING = {
   cause: 'long-chain', worth_s: 1, low_s: 0, high_s: 2, text: 'a text', advice: 'an advice', run: 3, spans_s: [[1, 4.5]], prefixes: ['x'], rows: [7, 9]
@@ -60,7 +59,5 @@ describe('refuses', () => {
     ['frames that are none', reply({ path: { frames: 5 } }), 'reply.explanation.path.frames must be base64, got 5'],
     ['frames without a path', reply({ path: { frames: framesOf({}) } }), 'reply.explanation.path.frames must be a stream with a path'],
     ['a step of no name', reply({ path: { frames: framesOf({ path: { columns: STEPS } }) } }), 'path.name[1] must be from 0 to less than 0, got 0']
-  ])('%s', (_, data, message) => {
-    expect(() => decodeExplained(data)).toThrow(message);
-  });
+  ])('%s', (_, data, message) => { expect(() => decodeExplained(data)).toThrow(message); });
 });

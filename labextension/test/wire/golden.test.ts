@@ -3,10 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { TaskStore } from '../../src/store';
-import type { TaskDetail } from '../../src/store';
-import type { Columns } from '../../src/wire';
-import { PageStream, STATUSES } from '../../src/wire';
+import { type TaskDetail, TaskStore } from '../../src/store';
+import { type Columns, PageStream, STATUSES } from '../../src/wire';
 
 interface Golden {
   message: Record<string, unknown>;

@@ -1,13 +1,11 @@
 /** What a page is told, message by message. */
 import { describe, expect, it } from 'vitest';
 
-import type { Batch } from '../../src/wire';
-import { PageStream, WireError, pythonRepr, tableRows, tupleKey } from '../../src/wire';
+import { type Batch, PageStream, WireError, pythonRepr, tableRows, tupleKey } from '../../src/wire';
 import type { TableName } from '../../src/wire/codec';
 import { sectionsOf, smallProgress, smallRun } from '../charts/small-batch';
 import { described, frame, headerFrame, joined } from './frames';
-import type { FixtureBatch, FixtureRow } from './wire-fixture';
-import { RUN, TABLES, wireMessage } from './wire-fixture';
+import { type FixtureBatch, type FixtureRow, RUN, TABLES, wireMessage } from './wire-fixture';
 
 const ROWS: FixtureRow[] = [
   { lane: 1, status: 1, stopUs: 2_000_000, durationS: 0.5, cpuS: 0.5, nbytes: 1, key: [3, -4], error: 'ValueError: no' },
@@ -103,12 +101,10 @@ describe('a stream', () => {
   };
   const seqs = (batches: readonly Batch[] | null): number[] | null => batches?.map(({ seq }) => seq) ?? null;
 
-  it('goes on where it was', () => {
-    const stream = new PageStream();
-    expect([0, 1, 2].map(seq => seqs(stream.take(...of(seq))))).toEqual([[0], [1], [2]]);
-  });
-
-  it('tells nothing where a message before is missing, until it begins anew', () => {
+  it('goes on where it was, also in one piece, and tells nothing where a message before is missing, until it begins anew', () => {
+    const whole = new PageStream();
+    expect([0, 1, 2].map(seq => seqs(whole.take(...of(seq))))).toEqual([[0], [1], [2]]);
+    expect(seqs(new PageStream().read(joined([0, 1, 2].map(seq => new Uint8Array(of(seq)[1][0] ?? new ArrayBuffer(0))))))).toEqual([0, 1, 2]);
     const stream = new PageStream();
     expect(seqs(stream.take(...of(1)))).toBeNull();
     expect(seqs(stream.take(...of(0)))).toEqual([0]);
@@ -117,11 +113,6 @@ describe('a stream', () => {
     expect(seqs(stream.take(...of(0, 8)))).toEqual([0]);
     expect(seqs(stream.take(...of(1, 8)))).toEqual([1]);
     expect(seqs(stream.take(...of(2)))).toBeNull();
-  });
-
-  it('may come as one piece', () => {
-    const bytes = joined([0, 1, 2].map(seq => new Uint8Array(of(seq)[1][0] ?? new ArrayBuffer(0))));
-    expect(seqs(new PageStream().read(bytes))).toEqual([0, 1, 2]);
   });
 });
 
@@ -145,9 +136,7 @@ describe('what does not follow the protocol is refused by name', () => {
     [{ tables: { runs: [{ ...RUN, status: 4 }] } }, 'runs.status[0] must be from 0 to less than 4, got 4'],
     [{ tables: { lanes: [] }, message: {} }, 'tasks.lane[0] must be from 0 to less than 0, got 1'],
     [{ tables: { groups: [], running: [] } }, 'keys.group[0] must be from 0 to less than 0, got 0']
-  ])('%o', (batch, text) => {
-    expect(refused(() => read(ROWS, batch))).toBe(text);
-  });
+  ])('%o', (batch, text) => { expect(refused(() => read(ROWS, batch))).toBe(text); });
 
   it('anything that is no message at all', () => {
     const { buffers } = wireMessage([]);
@@ -184,8 +173,6 @@ it('groups for which there are no numbers are one group, and tasks are of it', (
 });
 
 it('keys read as Python writes them', () => {
-  expect([tupleKey('x', []), tupleKey("it's", [1]), tupleKey('a"\'', [0, -2])]).toEqual([
-    "('x',)", '("it\'s", 1)', `('a"\\'', 0, -2)`
-  ]);
+  expect([tupleKey('x', []), tupleKey("it's", [1]), tupleKey('a"\'', [0, -2])]).toEqual(["('x',)", '("it\'s", 1)', `('a"\\'', 0, -2)`]);
   expect(pythonRepr('a\\\n\u202e\u00a0é')).toBe(`'a\\\\\\n\\u202e\\xa0é'`);
 });

@@ -1,6 +1,5 @@
 /** Messages as the kernel would send them, written by hand. */
-import type { TableRows, Values } from './frames';
-import { batchBytes, frame, headerFrame, headerOf, joined } from './frames';
+import { type TableRows, type Values, batchBytes, frame, headerFrame, headerOf, joined } from './frames';
 
 export interface FixtureRow {
   run?: number;

@@ -1,25 +1,21 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
-import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
+import { CLUSTER_CHARTS, building } from '../../../src/charts/cluster/layer';
 import { KIND_STYLES, paintStrip } from '../../../src/charts/cluster/kinds';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Painting, Scene } from '../../../src/charts/tasks/scene';
-import { layoutLanes } from '../../../src/charts/tasks/scene';
-import type { CoverageColumns } from '../../../src/store';
-import { ClusterStore, TaskStore } from '../../../src/store';
+import { type Painting, type Scene, layoutLanes } from '../../../src/charts/tasks/scene';
+import { type CoverageColumns, ClusterStore, TaskStore, ALL_RUNS } from '../../../src/store';
 import { ACTIVITIES } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
-import { batchOf } from '../../store/rows';
-import { sectionOf } from '../small-batch';
+import { batchOf, storeWith } from '../../store/rows';
+import { sectionOf, smallProgress, smallRun, smallBatch } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
+beforeEach(fakeTime);
 
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+/** What is drawn on lanes, and three seconds of them. */
+const layerOf = (store: TaskStore) => CLUSTER_CHARTS.layer({ store, runRange: ALL_RUNS, request: () => undefined });
+const sceneOf = (...lanes: Scene['lanes']): Scene => ({ span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes, nowS: 3, paused: false } as Partial<Scene> as Scene);
 
 const BELOW = 0xff101010;
 const STYLES = ACTIVITIES.map(kind => KIND_STYLES[kind]);
@@ -69,9 +65,8 @@ it('draws a failed attempt as high as a bar where it took all of the time, and e
 
 it('tells what a failed attempt raised, and that it counts for nothing else', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 2, label: 'worker 7, thread 1', worker: '' }] } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf({ id: 2, label: 'worker 7, thread 1', worker: '' });
   const row = { kind: 'lane', id: 2, label: 'thread 1', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   expect(layer?.hit(scene, layout, { xPx: 290, yPx: 6 }, false)).toEqual({
@@ -95,13 +90,9 @@ it('a short transfer is not lost among what was computed', () => {
   expect(weak).toBeLessThan(full as number);
 });
 
-async function mounted(name: string): Promise<HTMLElement> {
-  const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
-  if (name === '') {
-    store.append(batchOf([{ start: 0, stop: 1 }]));
-  }
-  const el = document.createElement('div');
-  document.body.append(el);
+async function mounted(from: string | TaskStore): Promise<HTMLElement> {
+  const store = typeof from === 'string' ? await documentStore(from) : from;
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;
@@ -123,10 +114,8 @@ it('names what there is in a legend and a table, and says what busy counts', asy
 
 it('tells the bytes of a transfer, where they came from, and how fast', async () => {
   const store = await documentStore('cluster');
-  const runRange = { firstRun: 0, lastRun: null };
-  const layer = CLUSTER_CHARTS.layer({ store, runRange, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [{ id: 1, label: 'worker a, thread 2', worker: '' }] } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf({ id: 1, label: 'worker a, thread 2', worker: '' });
   const row = { kind: 'lane', id: 1, label: 'thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const at = (timeS: number, yPx: number, onTask: boolean): unknown => layer?.hit(scene, layout, { xPx: 100 + timeS * 100, yPx }, onTask);
@@ -148,9 +137,8 @@ it('tells the bytes of a transfer, where they came from, and how fast', async ()
 
 it('hides with a prefix what was done for its tasks', async () => {
   const store = await documentStore('cluster');
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const span = { startS: 0, stopS: 3 };
-  const scene = { span, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf();
   const row = { kind: 'lane', id: 1, label: 'worker a, thread 2', inset: true } as const;
   const layout = layoutLanes([row], { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const hidden = new Uint8Array(store.tables.prefixes.length);
@@ -188,8 +176,8 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
     { timeS: 0.25, level: 'warning', text: 'worker 7 died', worker: other, event: 'died' },
     { timeS: 0.25, level: 'warning', text: 'of nobody', worker: null, event: null }
   ]) });
-  const layer = CLUSTER_CHARTS.layer({ store, runRange: { firstRun: 0, lastRun: null }, request: () => undefined });
-  const scene = { span: { startS: 0, stopS: 3 }, zeroS: 0, runs: null, lanes: [], nowS: 3, paused: false } as Partial<Scene> as Scene;
+  const layer = layerOf(store);
+  const scene = sceneOf();
   const rows = [{ kind: 'worker', worker: own, label: 'worker a', lanes: [0, 1], collapsed: false }, { kind: 'lane', id: 0, label: 'thread 1', inset: true }] as const;
   const layout = layoutLanes(rows, { plotLeftPx: 100, plotWidthPx: 300, scrollPx: 0 });
   const theme = { dark: false, lane: '#ffffff', error: '#d60000', ink: '#102030' } as Partial<Painting['theme']> as Painting['theme'];
@@ -208,6 +196,49 @@ it('marks what happened to a worker in the rows of its lanes, and says it there'
 });
 
 it('says nothing of activities where there are none', async () => {
-  const el = await mounted('');
+  const el = await mounted(storeWith(batchOf([{ start: 0, stop: 1 }]), { cluster: new ClusterStore() }));
   expect(el.querySelector<HTMLElement>('.tsk-activities')?.hidden).toBe(true);
+});
+
+const ON_CLUSTER = { scheduler: 'distributed', startS: 10, sendS: 1 };
+
+it('says that the scheduler builds the graph until its tasks are known', () => {
+  const store = new TaskStore({ clockMs: () => 0 });
+  const say = (): string | null => building(store, ALL_RUNS, 22);
+  const said = [say()];
+  store.append(batchOf([], { runs: [smallRun({ ...ON_CLUSTER, scheduler: 'threads', sendS: null })] }));
+  said.push(say());
+  store.append(batchOf([], { seq: 1, runs: [smallRun(ON_CLUSTER)] }));
+  said.push(say());
+  store.append(batchOf([], { seq: 2, runs: [smallRun(ON_CLUSTER)], progress: [smallProgress()] }));
+  said.push(say());
+  expect(said).toEqual([null, null, 'the scheduler builds the graph: 12 s', null]);
+});
+
+const worker = 'tcp://w:1';
+const line = (timeS: number, text: string, of: string | null = worker): object => ({ timeS, worker: of, level: 'warning', text });
+
+it('shows what the scheduler and its workers logged during a compute: the last lines, and all in a table', () => {
+  fakeTime();
+  const store = new TaskStore({ cluster: new ClusterStore() });
+  const runs = [smallRun({ status: 'finished', startS: 1, stopS: 4 }), smallRun({ run: 1, startS: 9 })];
+  const workers = sectionOf('workers', [{ worker: 0, name: 'w-1', address: worker, nThreads: 1 }]);
+  const early = [line(0.5, 'of an earlier one'), ...[1, 2, 3].map(at => line(1 + at / 10, `slow ${at}`))];
+  store.append(smallBatch({ nowS: 10, runs, tables: { workers, logs: sectionOf('logs', early) } }));
+  const late = [line(3.5, 'full'), line(2, 'lost <b>', null), line(3, 'of one that is gone', 'tcp://gone:1'), line(9.5, 'of a later one')];
+  store.append(smallBatch({ seq: 1, nowS: 10, tables: { logs: sectionOf('logs', late, early.length) } }));
+  const el = document.body.appendChild(document.createElement('div'));
+  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS, firstRun: 0, lastRun: 0 });
+  vi.runOnlyPendingTimers();
+  vi.useRealTimers();
+
+  const texts = (parts: Iterable<Element>): string[] => [...parts].map(({ textContent }) => textContent);
+  expect(texts((el.querySelector('.tsk-logs') as Element).children)).toEqual([
+    'Logged warnings and errors: 6',
+    '200 ms · worker w-1 · slow 2', '300 ms · worker w-1 · slow 3', '1 s · scheduler · lost <b>', '2 s · tcp://gone:1 · of one that is gone', '2.5 s · worker w-1 · full'
+  ]);
+  const table = [...el.querySelectorAll('.tsk-text-table table')].find(({ textContent }) => textContent.startsWith('Logged'));
+  expect([...(table as Element).querySelectorAll('tr')].map(tr => texts(tr.children)).slice(0, 2)).toEqual([
+    ['Time', 'Of', 'Level', 'Text'], ['100 ms', 'worker w-1', 'warning', 'slow 1']
+  ]);
 });

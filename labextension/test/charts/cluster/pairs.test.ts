@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
 import { ClusterStore, TaskStore } from '../../../src/store';
 import { sectionOf, smallBatch, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const address = (worker: number): string => `tcp://w:${worker}`;
 
@@ -37,8 +31,7 @@ function mounted(nWorkers: number, moved: readonly Moved[], ...stolen: (readonly
     const first = stolen.slice(0, seq - 1).flat().length;
     store.append(smallBatch({ seq, nowS: 10, groups: [{ name: 'f', prefix: 'f', colour: 0 }], lanes, runs, tables: tables(first, steals) }));
   });
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS, firstRun: 0, lastRun: 0 });
   vi.runOnlyPendingTimers();
   return el;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
@@ -6,15 +6,9 @@ import type { PrefixSeconds } from '../../../src/wire';
 import { documentStore } from '../../files/documents';
 import { sharedCases } from '../../shared-cases';
 import { sectionOf } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const told = (prefix: string, activity: string, seconds: number, run = 0): PrefixSeconds => ({ run, prefix, activity, seconds });
 
@@ -22,8 +16,7 @@ const told = (prefix: string, activity: string, seconds: number, run = 0): Prefi
 async function mounted(...messages: (readonly PrefixSeconds[])[]): Promise<HTMLElement> {
   const store = await documentStore('cluster', { seconds: sectionOf('seconds') });
   messages.forEach(rows => { store.cluster?.metrics.append(rows); });
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS, firstRun: 0, lastRun: 0 });
   vi.runOnlyPendingTimers();
   return el;

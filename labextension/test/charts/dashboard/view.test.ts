@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { DashboardOptions } from '../../../src/charts/dashboard';
-import { mount } from '../../../src/charts/dashboard';
+import { type DashboardOptions, mount } from '../../../src/charts/dashboard';
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { mountTracks } from '../../../src/charts/tracks';
 import { Keeping } from '../../../src/charts/ui/keeping';
@@ -9,23 +8,12 @@ import { SHARED_CSS } from '../../../src/charts/ui/theme';
 import { DARK, LIGHT } from '../../../src/lib/theme';
 import { TaskStore } from '../../../src/store';
 import { countListeners } from '../listener-count';
-import type { SmallBatch } from '../small-batch';
-import { smallBatch, smallProgress, smallRun } from '../small-batch';
-import { resourceColumns } from '../../store/series';
+import { type SmallBatch, smallBatch, smallProgress, smallRun } from '../small-batch';
+import { heldColumns, resourceColumns } from '../../store/series';
+import { fakeTime } from '../../fake-time';
+import { storeWith } from '../../store/rows';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: [
-      'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
-      'requestAnimationFrame', 'cancelAnimationFrame', 'performance'
-    ]
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const TWO_RUNS: Partial<SmallBatch> = {
   nowS: 3,
@@ -45,8 +33,7 @@ function coloured(el: HTMLElement, item: string, swatch: string, name: string): 
 }
 
 it('shows the same computes in the colours of the session in both charts, progress first', () => {
-  const store = new TaskStore();
-  store.append(smallBatch(TWO_RUNS));
+  const store = storeWith(smallBatch(TWO_RUNS));
   const { el } = mount(document.body, store, { signal: new AbortController().signal, firstRun: 1 });
   const expected = [
     ['add', 'rgb(76, 214, 118)'],
@@ -67,24 +54,30 @@ it('names the prefixes once, in rows unless asked for the legend', () => {
   expect(kinds).toEqual(['rows', 'legend']);
 });
 
-it('leaves no listener, timer, frame or element behind', () => {
+it.each([['after it was used', false], ['where its signal was aborted before', true]])('leaves no listener, timer, frame or element behind %s', (_, isGone) => {
   const listeners = countListeners();
-  const store = new TaskStore();
-  const controller = new AbortController();
-  const el = document.createElement('div');
-  document.body.append(el);
-  mount(el, store, { signal: controller.signal });
-  store.append(smallBatch(TWO_RUNS));
+  const [store, axis, controller] = [new TaskStore(), new TimeAxis(false), new AbortController()];
+  const el = document.body.appendChild(document.createElement('div'));
+  if (isGone) {
+    controller.abort();
+  }
+  mount(el, store, { signal: controller.signal, axis });
+  store.append(smallBatch({ ...TWO_RUNS, resources: resourceColumns([{ at: 0, rss: 1e9 }, { at: 1, cpu: 50, rss: 2e9 }]), held: heldColumns([{ at: 1, keys: 1, bytes: 9 }]) }));
   vi.advanceTimersByTime(500);
-  expect([store.listenerCount, listeners.alive() > 0, vi.getTimerCount() > 0]).toEqual([2, true, true]);
+  for (const canvas of el.querySelectorAll('canvas')) {
+    canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: 1 }));
+    canvas.dispatchEvent(new KeyboardEvent('keydown', { key: '+' }));
+  }
+  expect([store.listenerCount > 1, listeners.alive() > 10, vi.getTimerCount() > 0]).toEqual(Array(3).fill(!isGone));
   controller.abort();
+  axis.show({ kind: 'fit' });
+  store.append(smallBatch({ ...TWO_RUNS, seq: 1 }));
   expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
 });
 
 it('each track says what it is, and following the present is offered where there is one', () => {
   const shown = [true, false].map(isOver => {
-    const store = new TaskStore();
-    store.append(smallBatch({ nowS: 3, active: false, runs: [smallRun({ stopS: 1, status: 'finished' })] }));
+    const store = storeWith(smallBatch({ nowS: 3, active: false, runs: [smallRun({ stopS: 1, status: 'finished' })] }));
     const { el } = mount(document.body, store, { signal: new AbortController().signal, follow: false, isOver });
     const buttons = [...el.querySelectorAll<HTMLButtonElement>('.tsk-gantt .tsk-toolbar > button:not([hidden])')];
     return [[...el.querySelectorAll('.tsk-track-title')].map(title => title.textContent), buttons.map(button => button.textContent)];
@@ -125,8 +118,7 @@ it('elements have the colours of the canvas: the accent of the theme, and one re
 });
 
 it('in brief it is the bar, the lanes and one line of numbers, and the host hears who wants more', () => {
-  const store = new TaskStore();
-  store.append(smallBatch({
+  const store = storeWith(smallBatch({
     ...TWO_RUNS,
     resources: resourceColumns([{ at: 0.5, rss: 1 }, { at: 1, cpu: 50, rss: 2 }], { limitBytes: 1e9 })
   }));
@@ -173,9 +165,7 @@ describe('of two computes, the last of which has just begun,', () => {
     axis.select(late);
     axis.show({ kind: 'fit' });
     const other = said();
-    expect([before, zoomed, other]).toEqual([
-      ['10 of 10 tasks', '2 GB', early], ['10 of 10 tasks', '2 GB', early], ['4 of 20 tasks', '6 GB', late]
-    ]);
+    expect([before, zoomed, other]).toEqual([['10 of 10 tasks', '2 GB', early], ['10 of 10 tasks', '2 GB', early], ['4 of 20 tasks', '6 GB', late]]);
     axis.choose(0);
     axis.select(late);
     expect(said()).toEqual(['10 of 10 tasks', '2 GB', null]);
@@ -211,8 +201,7 @@ describe('of two computes, the last of which has just begun,', () => {
 });
 
 it('shows the computes of another runRange when it is given one', () => {
-  const store = new TaskStore();
-  store.append(smallBatch(TWO_RUNS));
+  const store = storeWith(smallBatch(TWO_RUNS));
   const end = new AbortController();
   const dashboard = mount(document.body, store, { signal: end.signal, firstRun: 0, lastRun: 0 });
   const shown = (): unknown => {

@@ -4,10 +4,8 @@ import { expect, test } from 'vitest';
 import { type FlameData, decodeFlame } from '../../../src/charts/flame/data';
 import { ROW_PX, barAt, layoutFlame, neighbour, readable } from '../../../src/charts/flame/layout';
 import { binsIn, threadsByBin } from '../../../src/charts/flame/track';
-import type { FlameNode } from '../../../src/charts/flame/tree';
-import { describeAll, describeNode, findSame, growTree, nameOf, ownTimes } from '../../../src/charts/flame/tree';
-import { contrast, parseColour } from '../../../src/lib/palette';
-import type { Rgb } from '../../../src/lib/palette';
+import { type FlameNode, describeAll, describeNode, findSame, growTree, nameOf, ownTimes } from '../../../src/charts/flame/tree';
+import { type Rgb, contrast, parseColour } from '../../../src/lib/palette';
 import { type Sample, wireOf } from './flame-data';
 
 const ALL = { prefix: null, bins: null };

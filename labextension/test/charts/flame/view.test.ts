@@ -1,30 +1,24 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { decodeFlame } from '../../../src/charts/flame/data';
-import type { FlameChart } from '../../../src/charts/flame/track';
-import { mountFlame } from '../../../src/charts/flame/track';
+import { type FlameChart, mountFlame } from '../../../src/charts/flame/track';
 import { TimeAxis } from '../../../src/charts/timeline/time';
-import { TaskStore } from '../../../src/store';
 import { smallBatch, smallRun } from '../small-batch';
 import { wireOf } from './flame-data';
+import { fakeTime } from '../../fake-time';
+import { storeWith } from '../../store/rows';
+import { sourceOf } from '../../../src/charts/flame/source';
+import { render } from '../../../src/charts/ui/render';
 
 const end = new AbortController();
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const axis = new TimeAxis(false);
 
 /** A flame graph of a compute from 100 s to 102 s. */
 function mounted(): FlameChart {
-  const store = new TaskStore();
-  store.append(smallBatch({ nowS: 102, active: false, runs: [smallRun({ startS: 100, stopS: 102, status: 'finished' })] }));
+  const store = storeWith(smallBatch({ nowS: 102, active: false, runs: [smallRun({ startS: 100, stopS: 102, status: 'finished' })] }));
   return mountFlame(document.body, store, { signal: end.signal, axis, isOver: true });
 }
 
@@ -101,4 +95,29 @@ it('finds in a field that opens when asked, and has a table that opens from the 
   const table = el.querySelector('.tsk-flame .tsk-text-table');
   expect([before, isFocused, texts(el, '.tsk-flame-said'), table?.classList.contains('tsk-hidden'), texts(el, '.tsk-flame tbody tr:first-child td:first-child')])
     .toEqual([null, true, ['1 call found'], false, ['g']]);
+});
+
+function sourceShown(source: unknown): HTMLElement {
+  const el = document.body.appendChild(document.createElement('div'));
+  render(sourceOf(source), el);
+  return el;
+}
+
+it('shows each line of a function with its time, and warmer the longer it took', () => {
+  const el = sourceShown({
+    function: ['f', 'f.py', 7], seconds: 3.5, note: null,
+    lines: [[7, 'def f():', null], [8, '    <b>g</b>()', 2], [9, '    h()', 1]]
+  });
+  expect(el.querySelector('p')?.textContent).toBe('Source of f f.py:7 · about 3.5 s, with what it called');
+  expect([...el.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))).toEqual([
+    ['7', '', 'def f():'], ['8', '2 s', '    <b>g</b>()'], ['9', '1 s', '    h()']
+  ]);
+  expect([...el.querySelectorAll('tr')].map(row => /[\d.]+%/.exec(row.getAttribute('style') ?? '')?.[0])).toEqual([undefined, '45%', '22.5%']);
+});
+
+it('says why there is no source, and is not there where no function was chosen', () => {
+  const el = sourceShown({ function: ['f', 'gone.py', 1], seconds: 0, note: 'its source is not here, or has changed', lines: [] });
+  expect(el.textContent).toBe('Source of f gone.py:1its source is not here, or has changed');
+  expect(el.querySelector<HTMLElement>('[role=group]')?.hidden).toBe(true);
+  expect(sourceShown({}).textContent).toBe('');
 });

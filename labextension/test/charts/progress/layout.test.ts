@@ -2,18 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { ProgressInput, RunTimes } from '../../../src/charts/progress/layout';
-import { layoutProgress } from '../../../src/charts/progress/layout';
+import { type ProgressInput, type RunTimes, layoutProgress } from '../../../src/charts/progress/layout';
 import { headline } from '../../../src/charts/timeline/time';
-import type { PrefixProgress, StopWay } from '../../../src/wire';
-import { smallRun } from '../small-batch';
+import type { StopWay } from '../../../src/wire';
+import { smallProgress, smallRun } from '../small-batch';
 
 const RUN: RunTimes = { run: 0, nTasks: 100, startS: 10, stopS: null, status: 'running', error: null, scheduler: 'threads', sendS: null };
 
-const ROW: PrefixProgress = {
-  run: 0, prefix: 'add', total: 100, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, again: 0, durationS: 0, firstS: null,
-  scheduledS: null, asked: null, isAll: null, queued: null, waiting: null, noWorker: null
-};
+const ROW = smallProgress({ total: 100 });
 
 const layout = (input: Partial<ProgressInput>): ReturnType<typeof layoutProgress> =>
   layoutProgress({ rows: [], runs: [], estimates: [], failures: [], nowS: 12, ...input });
@@ -43,8 +39,7 @@ describe('layoutProgress', () => {
       prefixes: [
         { prefix: 'mul', seconds: 1, total: 10, finished: 10, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null },
         { prefix: 'add', seconds: 2, total: 40, finished: 24, erred: 1, running: 2, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null }
-      ],
-     
+      ]
     });
   });
 
@@ -126,12 +121,7 @@ describe('layoutProgress', () => {
     ]);
   });
 
-  it('gives no estimate before there is one for each compute that runs', () => {
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
-    expect(layout({ runs: [RUN, { ...RUN, run: 1 }], estimates }).eta).toEqual({ kind: 'estimating' });
-  });
-
-  it('gives no estimate while all that runs is being stopped, and says that', () => {
+  it('gives no estimate before there is one for each compute that runs, once nothing runs, and while all that runs is being stopped, which it says', () => {
     const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
     const of = (...ways: StopWay[]): unknown => {
       const { liveState, eta } = layout({ runs: ways.map((_, run) => ({ ...RUN, run })), estimates, stops: new Map(ways.entries()) });
@@ -140,12 +130,8 @@ describe('layoutProgress', () => {
     expect([of('asked'), of('asked', 'asked'), of('interrupt'), of('asked', 'cancel')]).toEqual([
       ['stopping…', 'none'], ['stopping…', 'none'], ['', 'estimate'], ['', 'estimating']
     ]);
-  });
-
-  it('gives no estimate once nothing runs', () => {
-    const runs: RunTimes[] = [{ ...RUN, stopS: 12, status: 'interrupted' }];
-    const estimates = [{ run: 0, stopS: 15, earliestS: 14, latestS: 19, nUnseen: 0 }];
-    expect(layout({ rows: [{ ...ROW, finished: 50 }], runs, estimates }).eta).toEqual({ kind: 'none' });
+    const ended: RunTimes = { ...RUN, stopS: 12, status: 'interrupted' };
+    expect(layout({ rows: [{ ...ROW, finished: 50 }], runs: [ended], estimates }).eta).toEqual({ kind: 'none' });
   });
 
   it.each([
@@ -162,18 +148,9 @@ describe('layoutProgress', () => {
     const first = { row: 0, lane: 0, startS: 10, key: 'k' };
     const raised = { prefix: 'add', status: 'erred', error: 'ValueError: boom', n: 2, first } as const;
     const lost = { ...raised, status: 'lost', error: null } as const;
-    const runs = ['ValueError: boom', 'KeyError: x'].map((error, run) => ({ ...RUN, run, status: 'erred' as const, error }));
+    const runs = [null, 'ValueError: boom', 'KeyError: x', 'later'].map((error, run) => ({ ...RUN, run, status: error === null ? 'finished' as const : 'erred' as const, error }));
     const { error, errors } = layout({ runs, failures: [raised, lost] });
     expect({ error, errors }).toEqual({ error: 'KeyError: x', errors: [raised] });
-  });
-
-  it('says what the first failed compute failed with', () => {
-    const runs: RunTimes[] = [
-      { ...RUN, status: 'finished' },
-      { ...RUN, status: 'erred', error: 'ValueError: boom' },
-      { ...RUN, status: 'erred', error: 'later' }
-    ];
-    expect(layout({ runs }).error).toBe('ValueError: boom');
   });
 
   it('counts time once in which several computes ran, and no pause between them', () => {

@@ -1,9 +1,10 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import type { ProgressLayout } from '../../../src/charts/progress/layout';
-import { describeProgress, rowNumber, rowSentence, shortText } from '../../../src/charts/progress/words';
+import { type ProgressLayout, layoutProgress } from '../../../src/charts/progress/layout';
+import { describeProgress, rowNumber, rowSentence, shortText, progressTables } from '../../../src/charts/progress/words';
 import { sharedCases } from '../../shared-cases';
+import { smallProgress, smallRun } from '../small-batch';
 
 const WAITING: ProgressLayout = {
   total: 0, finished: 0, erred: 0, running: 0, interrupted: 0, released: 0, skipped: 0, atWorkers: false, ahead: null,
@@ -132,4 +133,16 @@ describe('describeProgress', () => {
       '5 of 2,000 finished, 2 running, 1 failed, 2 interrupted, 1 released (futures deleted), 40 skipped (already computed), 3 s in its tasks'
     ]);
   });
+});
+
+it('progressTables: have a column of what did not have to run where there is any', () => {
+  const tables = [0, 7].map(skipped => {
+    const rows = [smallProgress({ finished: 4, running: 1, skipped })];
+    return progressTables(layoutProgress({ rows, runs: [smallRun()], estimates: [], failures: [], nowS: 1 }));
+  });
+  const columns = ['Task type', 'Tasks', 'Finished', 'Running', 'Failed', 'Interrupted, lost or released'];
+  expect(tables).toEqual([
+    [{ caption: '1 task type', columns, rows: [['add', '10', '4', '1', '0', '0']] }],
+    [{ caption: '1 task type', columns: [...columns, 'Skipped'], rows: [['add', '10', '4', '1', '0', '0', '7']] }]
+  ]);
 });

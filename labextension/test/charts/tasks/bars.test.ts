@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from 'vitest';
 
-import type { BarColours } from '../../../src/charts/tasks/bars';
-import { lostFailures, mix, pack, paintBars } from '../../../src/charts/tasks/bars';
+import { type BarColours, lostFailures, mix, pack, paintBars } from '../../../src/charts/tasks/bars';
 import { MARK } from '../../../src/store';
 import { laneOf, lookAt, measured } from '../../store/measured';
 

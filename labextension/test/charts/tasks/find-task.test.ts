@@ -6,7 +6,7 @@ import { layoutLanes, sceneOf } from '../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import { shownTime } from '../../../src/charts/timeline/time';
 import { ALL_RUNS, LaneTasks, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallRun } from '../small-batch';
 
 const ALL = { hidden: null, focus: -1 };
@@ -14,9 +14,7 @@ const HIDDEN = { hidden: Uint8Array.of(1), focus: -1 };
 
 function laneOf(bars: [start: number, stop: number, run?: number][]): LaneTasks {
   const lane = new LaneTasks();
-  bars.forEach(([start, stop, run = 0], row) => {
-    lane.push(start, stop, 0, 0, 0, run, row);
-  });
+  bars.forEach(([start, stop, run = 0], row) => { lane.push(start, stop, 0, 0, 0, run, row); });
   lane.settle();
   return lane;
 }
@@ -28,23 +26,15 @@ it('the task at a time is the innermost one, else the nearest in reach', () => {
   ]);
 });
 
-it('tasks of other computes are passed over', () => {
+it('tasks of other computes, and hidden ones, are passed over', () => {
   const lane = laneOf([[0, 1, 1], [0.5, 0.9, 2], [3, 4, 1]]);
-  expect([0.6, 3.5].map(timeS => hitTask(lane, timeS, 0.1, [1, 1], ALL))).toEqual([0, 2]);
-  expect([0.6, 3.5].map(timeS => hitTask(lane, timeS, 0.1, [2, 2], ALL))).toEqual([1, null]);
-});
-
-it('an empty lane has nothing to hit', () => {
-  expect([hitTask(laneOf([]), 1, 1, null, ALL), countTouching(laneOf([]), 0, 1, null, ALL)]).toEqual([null, 0]);
+  expect([1, 2].map(run => [0.6, 3.5].map(timeS => hitTask(lane, timeS, 0.1, [run, run], ALL)))).toEqual([[0, 2], [1, null]]);
+  expect([hitTask(lane, 0.5, 0.1, null, HIDDEN), hitTask(laneOf([]), 1, 1, null, ALL), countTouching(laneOf([]), 0, 1, null, ALL)]).toEqual([null, null, 0]);
 });
 
 it('counts what shares a pixel', () => {
   const lane = laneOf([[0, 1], [1, 1.1], [1.1, 1.2], [5, 6]]);
   expect([countTouching(lane, 0.9, 1.15, null, ALL), countTouching(lane, 0.9, 1.15, [1, 1], ALL), countTouching(lane, 0.9, 1.15, null, HIDDEN)]).toEqual([3, 0, 0]);
-});
-
-it('hidden tasks are passed over', () => {
-  expect(hitTask(laneOf([[0, 1]]), 0.5, 0.1, null, HIDDEN)).toBeNull();
 });
 
 describe('a place of the canvas', () => {
@@ -60,8 +50,7 @@ describe('a place of the canvas', () => {
   }
 
   it('leads to a task and what is known of it', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 5, key: [1] }, { start: 2, stop: 4, lane: 1, group: 1, key: [2] }], { runs }));
+    const store = storeWith(batchOf([{ start: 0, stop: 5, key: [1] }, { start: 2, stop: 4, lane: 1, group: 1, key: [2] }], { runs }));
     const at = finder(store);
     expect(at(3, 45)).toEqual({
       kind: 'ended',

@@ -1,26 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { adviceParts, findingsOf } from '../../../src/charts/tasks/why/findings';
 import { evidenceOf, evidenceOfPath } from '../../../src/charts/tasks/why/path';
 import { mountTracks } from '../../../src/charts/tracks';
-import type { Keeper } from '../../../src/charts/ui/keeping';
-import { Keeping } from '../../../src/charts/ui/keeping';
+import { type Keeper, Keeping } from '../../../src/charts/ui/keeping';
 import { render } from '../../../src/charts/ui/render';
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import type { Explained, Explanation, Finding } from '../../../src/wire';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
+  fakeTime();
   // jsdom lays nothing out.
   vi.spyOn(Element.prototype, 'getClientRects').mockReturnValue([new DOMRect(0, 0, 1, 1)] as unknown as DOMRectList);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-  document.body.replaceChildren();
 });
 
 const FINDING: Finding = {
@@ -38,11 +32,10 @@ const EXPLANATION: Explanation = {
 const OVER = smallRun({ startS: 0, stopS: 10, status: 'finished' });
 
 function filled(runs = [OVER]): TaskStore {
-  const store = new TaskStore({ clockMs: () => performance.now() });
-  store.append(batchOf([{ start: 0, stop: 5 }, { start: 5, stop: 9, lane: 1 }, { start: 6, stop: 7, group: 1, lane: 1 }], {
+  const store = storeWith(batchOf([{ start: 0, stop: 5 }, { start: 5, stop: 9, lane: 1 }, { start: 6, stop: 7, group: 1, lane: 1 }], {
     nowS: 10, active: runs.some(({ status }) => status === 'running'), runs,
     groups: ['inc', 'dec'].map((prefix, id) => ({ id, name: `${prefix}-1`, prefix, colour: id }))
-  }));
+  }), { clockMs: () => performance.now() });
   return store;
 }
 
@@ -55,8 +48,7 @@ async function mounted(store: TaskStore, ...answers: Explained[]): Promise<{ el:
     return answer === undefined ? Promise.reject(new Error('the kernel does not answer')) : Promise.resolve(answer);
   };
   const keeper = { explain, save: () => Promise.resolve(''), compare: () => Promise.resolve(), story: () => Promise.resolve([]) };
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, keeping: new Keeping(keeper), findings: findingsOf(keeper) });
   const settle = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(50); };
   await settle();
@@ -103,8 +95,7 @@ describe('findings', () => {
   it('are said to be looked for until the kernel answers', async () => {
     let answer: (of: Explained) => void = () => undefined;
     const keeper = { explain: () => new Promise<Explained>(resolve => { answer = resolve; }), story: () => Promise.resolve([]) };
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     mountTracks(el, filled(), ['tasks'], { signal: new AbortController().signal, findings: findingsOf(keeper) });
     await vi.advanceTimersByTimeAsync(50);
     const before = line(el);
@@ -175,28 +166,26 @@ it('why of a range is not asked again once the chart has left the page', async (
   expect(answers.length).toBe(1);
 });
 
-describe('the critical path', () => {
-  it('is lit up by a key, and said; by a button, too, once it is known', async () => {
-    const store = filled([smallRun({ startS: 0 })]);
-    const { el, settle } = await mounted(store, explained);
-    const button = (): HTMLButtonElement | null => el.querySelector<HTMLButtonElement>('button[aria-label="Light up the critical path (C)"]');
-    const states = [[button()?.hidden, line(el)]];
-    pressKey(el, 'c');
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    store.append(batchOf([], { seq: 1, first: 3, nowS: 11, active: false, runs: [OVER] }));
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    button()?.click();
-    await settle();
-    states.push([button()?.hidden, line(el)]);
-    expect(states).toEqual([
-      [true, null],
-      [false, 'the critical path is not known: these computes have not ended'],
-      [false, 'critical path: 2 tasks, 9 s · waits: queue for a worker 1 s'],
-      [false, null]
-    ]);
-  });
+it('the critical path: is lit up by a key, and said; by a button, too, once it is known', async () => {
+  const store = filled([smallRun({ startS: 0 })]);
+  const { el, settle } = await mounted(store, explained);
+  const button = (): HTMLButtonElement | null => el.querySelector<HTMLButtonElement>('button[aria-label="Light up the critical path (C)"]');
+  const states = [[button()?.hidden, line(el)]];
+  pressKey(el, 'c');
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  store.append(batchOf([], { seq: 1, first: 3, nowS: 11, active: false, runs: [OVER] }));
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  button()?.click();
+  await settle();
+  states.push([button()?.hidden, line(el)]);
+  expect(states).toEqual([
+    [true, null],
+    [false, 'the critical path is not known: these computes have not ended'],
+    [false, 'critical path: 2 tasks, 9 s · waits: queue for a worker 1 s'],
+    [false, null]
+  ]);
 });
 
 it('evidence is the tasks that it names, else those of its prefixes, else all of its compute, else a time alone', () => {

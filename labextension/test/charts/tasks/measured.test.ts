@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { MeasuredRows } from '../../../src/charts/tasks/measured';
 import type { Row } from '../../../src/charts/tasks/rows';
-import type { CoverageColumns, CoverageQuery } from '../../../src/store';
-import { TaskStore } from '../../../src/store';
+import { type CoverageColumns, type CoverageQuery, TaskStore } from '../../../src/store';
 import { lookAt } from '../../store/measured';
 import { batchOf } from '../../store/rows';
 
@@ -39,32 +38,30 @@ function columnsOf(measured: readonly (CoverageColumns | null)[]): number[][] {
   return measured.map(row => (row === null ? [] : [...row.cover, ...row.focus, ...row.bad].map(x => Math.round(x * 1e5)).concat([...row.prefix, ...row.marks])));
 }
 
-describe('rows that are measured in time', () => {
-  it('are exact wherever a person goes, and whatever comes', () => {
-    const bench = new Bench(1);
-    const go = (startS: number, stopS: number, more: Partial<CoverageQuery> = {}): void => {
-      expect(bench.measure(startS, stopS, more)).toEqual(bench.anew(startS, stopS, more));
-      expect(bench.rows.isApproximate).toBe(false);
-    };
-    go(0, 20);
-    go(0, 20);
-    go(3, 23);
-    go(1, 21);
-    go(1.3, 21.3);
-    go(1.3, 15);
-    go(1.3, 15, { filter: { hidden: null, focus: 1 } });
-    go(1.3, 15, { filter: { hidden: Uint8Array.of(0, 1, 0), focus: -1 } });
-    go(50, 70);
-    bench.open = new Map([[0, [{ startS: 60, prefix: 2 }]]]);
-    go(50, 70, { nowS: 63 });
-    go(50, 70, { nowS: 65 });
-    bench.open = new Map();
-    bench.store.append(batchOf(tasks(100, 120), { seq: 1, first: 100 }));
-    go(90, 110);
-    go(95, 115);
-    bench.store.append(batchOf(tasks(40, 60), { epoch: 'another' }));
-    go(95, 115);
-  });
+it('rows that are measured in time: are exact wherever a person goes, and whatever comes', () => {
+  const bench = new Bench(1);
+  const go = (startS: number, stopS: number, more: Partial<CoverageQuery> = {}): void => {
+    expect(bench.measure(startS, stopS, more)).toEqual(bench.anew(startS, stopS, more));
+    expect(bench.rows.isApproximate).toBe(false);
+  };
+  go(0, 20);
+  go(0, 20);
+  go(3, 23);
+  go(1, 21);
+  go(1.3, 21.3);
+  go(1.3, 15);
+  go(1.3, 15, { filter: { hidden: null, focus: 1 } });
+  go(1.3, 15, { filter: { hidden: Uint8Array.of(0, 1, 0), focus: -1 } });
+  go(50, 70);
+  bench.open = new Map([[0, [{ startS: 60, prefix: 2 }]]]);
+  go(50, 70, { nowS: 63 });
+  go(50, 70, { nowS: 65 });
+  bench.open = new Map();
+  bench.store.append(batchOf(tasks(100, 120), { seq: 1, first: 100 }));
+  go(90, 110);
+  go(95, 115);
+  bench.store.append(batchOf(tasks(40, 60), { epoch: 'another' }));
+  go(95, 115);
 });
 
 describe('rows that together take longer than a frame of a gesture may', () => {

@@ -1,24 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { activitiesIn, rangeLines, residentIn } from '../../../src/charts/cluster/layer';
-import type { RangeNumbers } from '../../../src/charts/tasks/range';
-import { numbersOf } from '../../../src/charts/tasks/range';
+import { type RangeNumbers, numbersOf } from '../../../src/charts/tasks/range';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
 import { findingsOf } from '../../../src/charts/tasks/why/findings';
-import type { Scene } from '../../../src/charts/tasks/scene';
-import { sceneOf } from '../../../src/charts/tasks/scene';
+import { type Scene, sceneOf } from '../../../src/charts/tasks/scene';
 import { shownTime } from '../../../src/charts/timeline/time';
-import type { TracksOptions } from '../../../src/charts/tracks';
-import { mountTracks } from '../../../src/charts/tracks';
+import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
 import type { Span } from '../../../src/lib/span';
-import type { RunRange } from '../../../src/store';
-import { ALL_RUNS, ClusterStore, HeldMoments, TaskStore } from '../../../src/store';
+import { type RunRange, ALL_RUNS, ClusterStore, HeldMoments, type TaskStore } from '../../../src/store';
 import type { CriticalPath, Explained, KnownPath } from '../../../src/wire';
-import type { Row } from '../../store/rows';
-import { batchOf } from '../../store/rows';
+import { type Row, batchOf, storeWith } from '../../store/rows';
 import { heldColumns, resourceColumns } from '../../store/series';
-import type { SmallBatch } from '../small-batch';
-import { sectionOf, sectionsOf, smallRun } from '../small-batch';
+import { type SmallBatch, sectionOf, sectionsOf, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
 const INC = { group: 0 };
 const [ADD, SUM] = [{ group: 1 }, { group: 2 }];
@@ -41,8 +36,7 @@ const OVER: Partial<SmallBatch> = {
 };
 
 function storeOf(rows: readonly Row[], batch: Partial<SmallBatch>): TaskStore {
-  const store = new TaskStore({ clockMs: () => 0 });
-  store.append(batchOf(rows, batch));
+  const store = storeWith(batchOf(rows, batch), { clockMs: () => 0 });
   return store;
 }
 
@@ -136,21 +130,12 @@ describe('the workers of a cluster in a range', () => {
 });
 
 describe('a person', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-  });
-
-  afterEach(() => {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
-    document.body.replaceChildren();
-  });
+  beforeEach(fakeTime);
 
   /** A chart whose plot is 120 pixels wide from 68 on, with two lanes of 30 pixels above the ruler; 10.2 s are in sight. */
   function mounted(names: readonly ('tasks' | 'resources')[] = ['tasks'], more: Partial<TracksOptions> = {}): { el: HTMLElement; range: () => (number | undefined)[]; drag: (fromPx: number, toPx: number, yPx: number, shiftKey?: boolean) => void; press: (key: string, shiftKey?: boolean) => void; panel: () => string[] } {
     const store = storeOf(ROWS, OVER);
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     const chart = mountTracks(el, store, names, { signal: new AbortController().signal, lastRun: 0, ...more });
     vi.runAllTimers();
     const canvas = el.querySelector('canvas')!;

@@ -1,8 +1,7 @@
 // @vitest-environment node
 import { expect, it } from 'vitest';
 
-import type { LaneLabel, Row } from '../../../src/charts/tasks/rows';
-import { Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
+import { type LaneLabel, type Row, Folding, inOrder, isFolded, rowOfLane, rowsOf } from '../../../src/charts/tasks/rows';
 
 function lanes(...perWorker: number[]): LaneLabel[] {
   let id = 0;
@@ -11,12 +10,11 @@ function lanes(...perWorker: number[]): LaneLabel[] {
 
 const shown = (rows: readonly Row[]): string[] => rows.map(row => (row.kind === 'lane' ? `${row.inset ? '  ' : ''}${row.id}` : `${row.collapsed ? '▸' : '▾'} ${row.label} ${row.lanes.join()}`));
 
-it('one worker with few lanes needs no row of its own', () => {
+it('workers head their lanes; one with a single lane is that lane, the only one with few lanes needs no row of its own, local ones are processes', () => {
   expect(shown(rowsOf(lanes(3), new Folding()))).toEqual(['0', '1', '2']);
-});
-
-it('workers head their lanes; one with a single lane is that lane', () => {
   expect(shown(rowsOf(lanes(2, 1), new Folding()))).toEqual(['▾ w0 0,1', '  0', '  1', '2']);
+  const local = [0, 1, 2].map(id => ({ id, label: 'x', worker: id < 2 ? '4711' : 'tcp://a:1' }));
+  expect(shown(rowsOf(local, new Folding()))[0]).toBe('▾ process 4711 0,1');
 });
 
 it('many lanes of several workers begin collapsed, those of a single one open', () => {
@@ -40,11 +38,6 @@ it('a lane is found in its own row, else in that of its worker', () => {
   folding.set('w1', true);
   const rows = rowsOf(lanes(2, 2), folding);
   expect([0, 1, 2, 3, 9].map(lane => rowOfLane(rows, lane))).toEqual([1, 2, 3, 3, -1]);
-});
-
-it('local workers are named as processes', () => {
-  const rows = rowsOf([0, 1, 2].map(id => ({ id, label: 'x', worker: id < 2 ? '4711' : 'tcp://a:1' })), new Folding());
-  expect(shown(rows)[0]).toBe('▾ process 4711 0,1');
 });
 
 it('names that differ in numbers only stand in the order of these, others as they appeared', () => {

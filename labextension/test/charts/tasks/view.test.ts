@@ -1,74 +1,39 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { TimelineChart } from '../../../src/charts/timeline/timeline';
-import type { TracksOptions } from '../../../src/charts/tracks';
-import { mountTracks } from '../../../src/charts/tracks';
-import { Coverage, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
-import { countListeners } from '../listener-count';
+import { type TracksOptions, mountTracks } from '../../../src/charts/tracks';
+import { TaskStore } from '../../../src/store';
+import { type Row, batchOf, storeWith } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
+import type { RunStatus } from '../../../src/wire';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const FINISHED = [smallRun({ startS: 0, stopS: 10, status: 'finished' })];
 
 function filled(active = false): TaskStore {
-  const store = new TaskStore({ clockMs: () => performance.now() });
-  store.append(batchOf([{ start: 0, stop: 5, key: '</script><b>' }], {
+  const store = storeWith(batchOf([{ start: 0, stop: 5, key: '</script><b>' }], {
     nowS: 10, active, runs: active ? [smallRun()] : FINISHED, progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
-  }));
+  }), { clockMs: () => performance.now() });
   return store;
 }
 
 function mounted(store: TaskStore, options: Partial<TracksOptions> = {}): { el: HTMLElement; controller: AbortController; chart: TimelineChart } {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   const controller = new AbortController();
   return { el, controller, chart: mountTracks(el, store, ['tasks'], { signal: controller.signal, ...options }) };
 }
 
 const text = (el: HTMLElement, selector: string): string | null => el.querySelector(selector)?.textContent ?? null;
 
-describe('mounting', () => {
-  it('shows what it waits for, then the tasks', () => {
-    const store = new TaskStore();
-    const { el } = mounted(store);
-    expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['no tasks yet', true]);
-    store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
-    vi.runOnlyPendingTimers();
-    expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
-  });
-
-  it('leaves no listener, frame, timer or element behind', () => {
-    const listeners = countListeners();
-    const store = filled(true);
-    const { el, controller, chart } = mounted(store);
-    vi.advanceTimersByTime(100);
-    chart.setFollow(false);
-    const canvas = el.querySelector('canvas');
-    canvas?.dispatchEvent(new WheelEvent('wheel', { deltaY: 1 }));
-    canvas?.dispatchEvent(new KeyboardEvent('keydown', { key: '+' }));
-    expect(listeners.alive()).toBeGreaterThan(10);
-    controller.abort();
-    expect([listeners.alive(), store.listenerCount, vi.getTimerCount(), el.childElementCount]).toEqual([0, 0, 0, 0]);
-    store.append(batchOf([], { seq: 1 }));
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('with a signal that is aborted already does nothing', () => {
-    const store = filled();
-    const { el } = mounted(store, { signal: AbortSignal.abort() });
-    expect([el.childElementCount, store.listenerCount, vi.getTimerCount()]).toEqual([0, 0, 0]);
-  });
+it('mounting: shows what it waits for, then the tasks', () => {
+  const store = new TaskStore();
+  const { el } = mounted(store);
+  expect([text(el, '.tsk-gantt-empty'), el.querySelector<HTMLElement>('.tsk-gantt-scroll')?.hidden]).toEqual(['no tasks yet', true]);
+  store.append(batchOf([{ start: 0, stop: 1 }], { runs: FINISHED, progress: [smallProgress({ finished: 1 })] }));
+  vi.runOnlyPendingTimers();
+  expect([text(el, '.tsk-gantt-state'), el.querySelector<HTMLElement>('.tsk-gantt-empty')?.hidden]).toEqual(['1 task · 1 thread', true]);
 });
 
 describe('painting', () => {
@@ -139,16 +104,13 @@ describe('the person', () => {
     store.append(batchOf([], { seq: 1, first: 1, nowS: 11, active: true, runs: [smallRun({ run: 1, startS: 11 })] }));
     vi.advanceTimersByTime(50);
     note();
-    expect(states).toEqual([
-      [true, 'BODY'], [false, 'DIV'], [true, 'CANVAS'], [false, 'DIV'], [true, 'DIV'], [false, 'DIV'], [true, 'DIV']
-    ]);
+    expect(states).toEqual([[true, 'BODY'], [false, 'DIV'], [true, 'CANVAS'], [false, 'DIV'], [true, 'DIV'], [false, 'DIV'], [true, 'DIV']]);
   });
 
   it('finds a thread by the same name in the tip, the card and the table, which the kernel has given it', () => {
-    const store = new TaskStore({ clockMs: () => performance.now() });
-    store.append(batchOf([{ start: 0, stop: 5, key: 'a' }], {
+    const store = storeWith(batchOf([{ start: 0, stop: 5, key: 'a' }], {
       nowS: 10, active: false, runs: FINISHED, lanes: [{ id: 0, worker: '1', thread: 1, label: 'thread 1 of pool 2' }], progress: [smallProgress({ prefix: 'inc', finished: 1, durationS: 5 })]
-    }));
+    }), { clockMs: () => performance.now() });
     const { el } = mounted(store);
     vi.runAllTimers();
     const at = (name: string): Event => new MouseEvent(name, { clientX: 120, clientY: 10, bubbles: true });
@@ -220,8 +182,7 @@ describe('the person', () => {
   });
 
   it('selects tasks by keys alone', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 2, stop: 3, key: [2] }, { start: 2.5, stop: 3, lane: 1, key: [3] }], {
+    const store = storeWith(batchOf([{ start: 0, stop: 1, key: [1] }, { start: 2, stop: 3, key: [2] }, { start: 2.5, stop: 3, lane: 1, key: [3] }], {
       runs: [smallRun({ startS: 0, stopS: 3, status: 'finished' })], nowS: 3, active: false
     }));
     const { el } = mounted(store);
@@ -234,8 +195,7 @@ describe('the person', () => {
   });
 
   it('zooms to the selected task: it fills the chart, also where it is most of what there is', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 3, stop: 8 }], { runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 10, active: false }));
+    const store = storeWith(batchOf([{ start: 3, stop: 8 }], { runs: [smallRun({ startS: 0, stopS: 10, status: 'finished' })], nowS: 10, active: false }));
     const { el, chart } = mounted(store);
     vi.runAllTimers();
     for (const key of ['n', 'z']) {
@@ -274,9 +234,7 @@ describe('the person', () => {
     item()?.click();
     vi.advanceTimersByTime(50);
     states.push(text(el, '.tsk-gantt-state') ?? '');
-    expect(states).toEqual([
-      'Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 thread'
-    ]);
+    expect(states).toEqual(['Clear, show new tasks only', 'cleared: waiting for the next compute', 'Show all computes again', '1 task · 1 thread']);
   });
 
   it('collapses a worker by its button, and all by a key', () => {
@@ -333,9 +291,7 @@ describe('selection', () => {
     const inFlight = rows().slice(0, 4);
     store.append(batchOf([{ start: 6, stop: 11, lane: 1, group: 1, key: 'late' }], { seq: 2, first: 1, nowS: 11 }));
     vi.advanceTimersByTime(50);
-    expect([inFlight, rows().slice(0, 6)]).toEqual([
-      ['add', 'add-1', 'thread 2', 'running'], ['add', 'add-1', 'thread 2', 'finished', '6 s', '5 s']
-    ]);
+    expect([inFlight, rows().slice(0, 6)]).toEqual([['add', 'add-1', 'thread 2', 'running'], ['add', 'add-1', 'thread 2', 'finished', '6 s', '5 s']]);
     chart.setSelectedKey('no such key');
     vi.advanceTimersByTime(50);
     expect([rows(), text(el, '[role=status].tsk-hidden'), onSelectedKey.mock.calls]).toEqual([[], 'no such key is not among these tasks', []]);
@@ -352,16 +308,6 @@ describe('without sight', () => {
       ['Task type', 'Tasks', 'Finished', 'Failed', 'Interrupted', 'Running', 'Mean duration'], ['inc', '10', '1', '0', '0', '0', '5 s'],
       ['Thread', 'Worker', 'Tasks', 'Busy'], ['thread 1', 'main', '1', '50%']
     ]);
-  });
-
-  it('what a person points at measures no lane for the tables again', () => {
-    const { el } = mounted(filled());
-    vi.runAllTimers();
-    const measure = vi.spyOn(Coverage.prototype, 'measure');
-    el.querySelector<HTMLElement>('.tsk-gantt-legend button')?.dispatchEvent(new Event('pointerenter'));
-    el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
-    vi.runAllTimers();
-    expect([text(el, '.tsk-gantt-card .tsk-gantt-tip-key'), measure.mock.calls.length]).toEqual(['</script><b>', 0]);
   });
 
   it('what a person points at in the legend does not begin the search anew', () => {
@@ -387,4 +333,52 @@ describe('without sight', () => {
     vi.advanceTimersByTime(200);
     expect([before, table()]).toEqual(['1', '7']);
   });
+});
+
+const CODES: Partial<Record<RunStatus, number>> = { erred: 1, interrupted: 2 };
+
+it.each<[RunStatus]>([['finished'], ['erred'], ['interrupted']])('finding, cards and selected times are of each compute, with one in the middle that is %s', middle => {
+  const store = new TaskStore({ clockMs: () => 0 });
+  const el = document.body.appendChild(document.createElement('div'));
+  const controller = new AbortController();
+  mountTracks(el, store, ['tasks'], { signal: controller.signal });
+  const canvas = el.querySelector('canvas')!;
+  const text = (selector: string): string | null => {
+    const found = el.querySelector(selector);
+    return found?.closest('[hidden]') === null ? found.textContent : null;
+  };
+  const press = (target: HTMLElement, key: string): void => {
+    target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    vi.runAllTimers();
+  };
+
+  const uses = (['finished', middle, 'finished'] as const).map((status, use) => {
+    const startS = 10 * use;
+    const rows: Row[] = [
+      { run: use, start: startS, stop: startS + 1, key: `first of ${use}` },
+      { run: use, start: startS + 1, stop: startS + 3, group: 1, key: `last of ${use}`, status: CODES[status] ?? 0 }
+    ];
+    store.append(batchOf(rows, {
+      seq: use, first: 2 * use, nowS: startS + 5, active: false,
+      runs: [smallRun({ run: use, startS, stopS: startS + 3, nTasks: 2, status })]
+    }));
+    vi.runAllTimers();
+
+    press(canvas, '/');
+    const input = el.querySelector<HTMLInputElement>('input[type=search]')!;
+    input.value = `last of ${use}`;
+    input.dispatchEvent(new Event('input'));
+    vi.runAllTimers();
+    press(input, 'Enter');
+    const found = [text('.tsk-gantt-find [role=status]'), text('.tsk-gantt-card .tsk-gantt-tip-key')];
+    press(input, 'Escape');
+    press(canvas, 'x');
+    const range = text('.tsk-gantt-range p');
+    press(canvas, 'Escape');
+    press(canvas, 'Escape');
+    return [...found, range, text('.tsk-gantt-range p'), text('.tsk-gantt-card')];
+  });
+  controller.abort();
+
+  expect(uses).toEqual([0, 1, 2].map(use => ['1 of 1 matches', `last of ${use}`, `${use === 0 ? '' : use}0 s to ${use === 0 ? '' : use}3 s (3 s): 2 tasks`, null, null]));
 });

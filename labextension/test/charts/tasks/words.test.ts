@@ -2,18 +2,15 @@ import { h } from 'preact';
 import { describe, expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../src/charts/tasks/find-task';
-import type { PrefixSummary } from '../../../src/charts/tasks/legend';
-import { Emphasis, Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
+import { type PrefixSummary, Emphasis, Legend, MAX_LEGEND, summarise } from '../../../src/charts/tasks/legend';
 import { Folding, LaneList } from '../../../src/charts/tasks/rows';
-import type { Scene } from '../../../src/charts/tasks/scene';
-import { sceneOf } from '../../../src/charts/tasks/scene';
-import { emptyText, labelText, prefixTable, stateText, tipOf } from '../../../src/charts/tasks/words';
+import { type Scene, sceneOf } from '../../../src/charts/tasks/scene';
+import { emptyText, labelText, prefixTable, stateText, tipOf, beforeTables, stepsOf } from '../../../src/charts/tasks/words';
 import { shownTime } from '../../../src/charts/timeline/time';
 import { render } from '../../../src/charts/ui/render';
 import { Table } from '../../../src/charts/ui/text-table';
-import type { TaskDetail } from '../../../src/store';
-import { ALL_RUNS, TaskStore } from '../../../src/store';
-import { batchOf } from '../../store/rows';
+import { type TaskDetail, ALL_RUNS, TaskStore } from '../../../src/store';
+import { batchOf, storeWith } from '../../store/rows';
 import { smallProgress, smallRun } from '../small-batch';
 
 const TASK: TaskDetail = {
@@ -88,9 +85,7 @@ function legendOf(prefixes: PrefixSummary[], nLost = 0): {
 } {
   const el = document.createElement('div');
   const emphasis: Emphasis = new Emphasis(() => { refresh(prefixes); });
-  const refresh = (shown: PrefixSummary[]): void => {
-    render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b' }), el);
-  };
+  const refresh = (shown: PrefixSummary[]): void => { render(h(Legend, { prefixes: shown, nLost, emphasis, colourOf: () => '#b11f4b' }), el); };
   refresh(prefixes);
   return {
     el, refresh, emphasis,
@@ -197,8 +192,7 @@ describe('state line', () => {
   });
 
   it('says how the latest compute ended if not well, what is hidden, and that it is held', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
+    const store = storeWith(batchOf([{ start: 0, stop: 1 }], { active: false }));
     const scene = fitted(store)!;
     const said = (run: Parameters<typeof smallRun>[0], paused = false, nHidden = 0): string =>
       stateText(store, { ...scene, paused, nowS: 12 }, { runs: [smallRun(run)], rows: [smallProgress({ finished: 1 })] }, nHidden);
@@ -212,8 +206,7 @@ describe('state line', () => {
   });
 
   it('leaves what was raised to the progress above it', () => {
-    const store = new TaskStore();
-    store.append(batchOf([{ start: 0, stop: 1 }], { active: false }));
+    const store = storeWith(batchOf([{ start: 0, stop: 1 }], { active: false }));
     const runs = [smallRun({ status: 'erred', error: 'ValueError: no' })];
     expect(stateText(store, fitted(store)!, { runs, rows: [smallProgress({ finished: 1 })] }, 0, false)).toBe('failed · 1 task · 1 thread');
   });
@@ -233,5 +226,23 @@ describe('state line', () => {
       'no tasks yet', 'waiting for the first task', 'the scheduler builds the graph', 'no tasks',
       'all tasks of this compute were dropped'
     ]);
+  });
+});
+
+const ON_CLUSTER = { scheduler: 'distributed', startS: 10, sendS: 1 };
+const BUILT = { ...ON_CLUSTER, receivedS: 10.5, materializeS: 4, orderS: 0.5, initializeS: 0.25 };
+
+describe('before the first task', () => {
+  it('is what the client does, then what the scheduler does, and what is not known is left out', () => {
+    expect([BUILT, { orderS: 0.5 }, {}].map(known => stepsOf(smallRun(known)))).toEqual([
+      [['sending the graph', 1], ['making its tasks', 4], ['ordering them', 0.5], ['taking them in', 0.25]], [['ordering them', 0.5]], []
+    ]);
+  });
+
+  it('is a table, and none where nothing is known', () => {
+    const store = storeWith(batchOf([], { runs: [smallRun()] }), { clockMs: () => 0 });
+    const none = beforeTables(store, ALL_RUNS);
+    store.append(batchOf([], { seq: 1, runs: [smallRun({ ...ON_CLUSTER, run: 1, executionCount: 4 })] }));
+    expect([none, ...beforeTables(store, ALL_RUNS).map(({ rows }) => rows)]).toEqual([[], [['In [4]', 'sending the graph', '1 s']]]);
   });
 });

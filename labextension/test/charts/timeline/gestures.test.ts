@@ -1,18 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { Intents } from '../../../src/charts/timeline/gestures';
-import { listenToGestures } from '../../../src/charts/timeline/gestures';
-import type { TimeKeys } from '../../../src/charts/timeline/commands';
-import { press, timeCommands } from '../../../src/charts/timeline/commands';
+import { type Intents, listenToGestures } from '../../../src/charts/timeline/gestures';
+import { type TimeKeys, press, timeCommands } from '../../../src/charts/timeline/commands';
 
 let log: unknown[][] = [];
 
 const NAMES = ['zoom', 'pan', 'fit', 'toggleFollow', 'hover', 'click', 'hint', 'band', 'choose'] as const satisfies (keyof (Intents & TimeKeys))[];
 
 function intents(): Intents & TimeKeys {
-  const note = (name: string) => (...args: unknown[]): void => {
-    log.push([name, ...args]);
-  };
+  const note = (name: string) => (...args: unknown[]): void => { log.push([name, ...args]); };
   const all = Object.fromEntries(NAMES.map(name => [name, note(name)])) as unknown as Intents & TimeKeys;
   return Object.assign(all, { press: (key: string, shift: boolean) => press(timeCommands(all, STATE), key, shift) });
 }
@@ -129,9 +125,7 @@ describe('keys', () => {
     ['ArrowLeft', ['pan', -80]], ['a', ['pan', -80]], ['ArrowRight', ['pan', 80]], ['D', ['pan', 80]], ['w', ['zoom', 1 / 1.5, null]],
     ['+', ['zoom', 1 / 1.5, null]], ['=', ['zoom', 1 / 1.5, null]], ['s', ['zoom', 1.5, null]], ['-', ['zoom', 1.5, null]],
     ['Home', ['fit']], ['0', ['fit']], ['f', ['toggleFollow']]
-  ])('%s', (key, intent) => {
-    expect([press(timeCommands(intents(), STATE), key), log]).toEqual([true, [intent]]);
-  });
+  ])('%s', (key, intent) => { expect([press(timeCommands(intents(), STATE), key), log]).toEqual([true, [intent]]); });
 
   it('with Shift are others where a track has such, and what is none does nothing', () => {
     const own = { keys: ['Shift+A'], run: (key: string) => { log.push(['own', key]); } };

@@ -2,9 +2,8 @@ import { h } from 'preact';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { render } from '../../../src/charts/ui/render';
-import { Table, tabSeparated } from '../../../src/charts/ui/text-table';
-import type { ButtonSpec } from '../../../src/charts/ui/toolbar';
-import { Toolbar } from '../../../src/charts/ui/toolbar';
+import { Table, tabSeparated, fold } from '../../../src/charts/ui/text-table';
+import { type ButtonSpec, Toolbar } from '../../../src/charts/ui/toolbar';
 
 let done: string[] = [];
 let controller = new AbortController();
@@ -14,14 +13,9 @@ beforeEach(() => {
   controller = new AbortController();
 });
 
-afterEach(() => {
-  controller.abort();
-  document.body.replaceChildren();
-});
+afterEach(() => { controller.abort(); });
 
-const act = (text: string) => (): void => {
-  done.push(text);
-};
+const act = (text: string) => (): void => { done.push(text); };
 const focused = (): string | null => document.activeElement?.textContent ?? null;
 const press = (key: string): boolean =>
   document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })) ?? false;
@@ -33,8 +27,7 @@ interface Shown {
 }
 
 function toolbar(): Shown {
-  const root = document.createElement('div');
-  document.body.append(root);
+  const root = document.body.appendChild(document.createElement('div'));
   const show: Shown['show'] = (hidden, pressed) => {
     const spec = (text: string): ButtonSpec => ({ text, label: text, act: act(text), hidden: hidden.includes(text) });
     const buttons = [...['A', 'B', 'C'].map(spec), ...(pressed === undefined ? [] : [{ ...spec('T'), pressed }])];
@@ -124,4 +117,11 @@ describe('text table', () => {
       ['col', 'col'], null, '<b>'
     ]);
   });
+});
+
+it('shows the first rows, and those that must be shown wherever they are', () => {
+  const even = (n: number): boolean => n % 2 === 0;
+  expect([fold([1, 3, 5, 6, 7, 8], 3, even), fold([1, 2], 3, even), fold([2, 4, 5], 1, even)]).toEqual([
+    { shown: [1, 6, 8], rest: [3, 5, 7] }, { shown: [1, 2], rest: [] }, { shown: [2, 4], rest: [5] }
+  ]);
 });

@@ -3,12 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MeasureWords } from '../../../src/charts/values/cache';
-import type { HeldSummary } from '../../../src/charts/values/held';
-import { HeldStacks, byPrefix, metricName, summariseHeld } from '../../../src/charts/values/held';
-import type { Measure } from '../../../src/store';
-import { ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
-import type { Held, HeldRow } from '../../store/series';
-import { heldColumns } from '../../store/series';
+import { type HeldSummary, HeldStacks, byPrefix, metricName, summariseHeld } from '../../../src/charts/values/held';
+import { type Measure, ALL_RUNS, HeldMoments, TaskStore } from '../../../src/store';
+import { type Held, type HeldRow, heldColumns } from '../../store/series';
 import { smallBatch, smallProgress, smallRun } from '../small-batch';
 
 const GROUPS = ['inc-1', 'add-1', 'add-2'].map((name, id) => ({ id, name, prefix: name.slice(0, 3), colour: id === 0 ? 0 : 1 }));
@@ -49,15 +46,11 @@ describe('a stack', () => {
       { at: 4.8, group: 0, keys: 0 },
       { at: 6.5, group: 1, keys: 0 }
     ];
-    expect(columns(rows, 7.5)).toEqual([
-      null, null, [10, 0], [10, 0], [10, 12], [0, 12], [0, 12], [0, 7], null, null
-    ]);
+    expect(columns(rows, 7.5)).toEqual([null, null, [10, 0], [10, 0], [10, 12], [0, 12], [0, 12], [0, 7], null, null]);
   });
 
   it('begins with what was held before it, and says nothing of what is still to come', () => {
-    expect(columns([{ at: -3, group: 0, keys: 2, bytes: 4 }], 1.5)).toEqual([
-      [4, 0], [4, 0], ...Array.from({ length: 8 }, () => null)
-    ]);
+    expect(columns([{ at: -3, group: 0, keys: 2, bytes: 4 }], 1.5)).toEqual([[4, 0], [4, 0], ...Array.from({ length: 8 }, () => null)]);
     expect(columns([], 5)).toEqual(Array.from({ length: 10 }, () => null));
   });
 

@@ -1,23 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TimeAxis } from '../../../src/charts/timeline/time';
 import { sampleSpan } from '../../../src/charts/timeline/quantity';
 import { mountTracks } from '../../../src/charts/tracks';
 import { formatCpu } from '../../../src/charts/values/resources';
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import type { Run } from '../../../src/wire';
-import type { Limits, Sample } from '../../store/series';
-import { resourceColumns } from '../../store/series';
+import { type Limits, type Sample, resourceColumns } from '../../store/series';
 import { smallBatch, smallRun } from '../small-batch';
+import { fakeTime } from '../../fake-time';
+import { storeWith } from '../../store/rows';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const SAMPLES: Sample[] = [
   { at: 1, cpu: null, rss: 1e9 },
@@ -27,16 +21,14 @@ const SAMPLES: Sample[] = [
 ];
 
 function storeOf(samples: Sample[], runs: Run[], limits: Limits = {}): TaskStore {
-  const store = new TaskStore();
-  store.append(smallBatch({ nowS: 6, active: false, runs, resources: resourceColumns(samples, limits) }));
+  const store = storeWith(smallBatch({ nowS: 6, active: false, runs, resources: resourceColumns(samples, limits) }));
   return store;
 }
 
 const RUN = smallRun({ startS: 0.5, stopS: 5, status: 'finished' });
 
 function mounted(store: TaskStore, axis = new TimeAxis(false)): { el: HTMLElement; texts: (selector: string) => (string | null)[] } {
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['resources'], { signal: new AbortController().signal, axis });
   vi.runOnlyPendingTimers();
   return { el, texts: selector => [...el.querySelectorAll(selector)].map(found => found.textContent) };
@@ -71,8 +63,8 @@ describe('numbers', () => {
     const after: Sample = { at: 9, cpu: 200, rss: 7e9 };
     const { el, texts } = mounted(storeOf([...SAMPLES, after], [smallRun({ startS: 0.5, stopS: 4.5, status: 'finished' })]));
     expect(texts('.tsk-resources td').slice(0, 8)).toEqual(['CPU', '30%', '75%', '750 ms', '100% = all 2 cores available', 'Memory', '', '3 GB']);
-    expect([...el.querySelectorAll('[role=meter]')].map(meter => meter.getAttribute('aria-valuetext'))).toEqual([
-      '30%, peak 75% · 100% = all 2 cores available', '3 GB, limit 8 GB · afterwards 7 GB'
+    expect([...el.querySelectorAll('[role=meter]')].map(meter => [meter.getAttribute('aria-valuenow'), meter.getAttribute('aria-valuetext')])).toEqual([
+      ['30', '30%, peak 75% · 100% = all 2 cores available'], ['38', '3 GB, limit 8 GB · afterwards 7 GB']
     ]);
   });
 

@@ -1,31 +1,28 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { CLUSTER_CHARTS } from '../../../src/charts/cluster/layer';
 import { mountTracks } from '../../../src/charts/tracks';
-import { ClusterStore, TaskStore } from '../../../src/store';
+import { ClusterStore, type TaskStore } from '../../../src/store';
 import { documentStore } from '../../files/documents';
-import { batchOf } from '../../store/rows';
+import { batchOf, storeWith } from '../../store/rows';
 import { sectionOf, sectionsOf } from '../small-batch';
+import { fakeTime } from '../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
+beforeEach(fakeTime);
 
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
-
-async function mounted(name: string): Promise<HTMLElement> {
-  const store = name === '' ? new TaskStore({ cluster: new ClusterStore() }) : await documentStore(name);
-  if (name === '') {
-    store.append(batchOf([{ start: 0, stop: 1 }]));
-  }
-  const el = document.createElement('div');
-  document.body.append(el);
+async function mounted(from: string | TaskStore): Promise<HTMLElement> {
+  const store = typeof from === 'string' ? await documentStore(from) : from;
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, ['workers', 'resources'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
   vi.runOnlyPendingTimers();
   return el;
+}
+
+function choose(el: HTMLElement, worker: string): void {
+  const select = el.querySelector('select') as HTMLSelectElement;
+  select.value = worker;
+  select.dispatchEvent(new Event('change'));
+  vi.runOnlyPendingTimers();
 }
 
 const texts = (el: HTMLElement, selector: string): (string | null)[] => [...el.querySelectorAll(`.tsk-workers ${selector}`)].map(found => found.textContent);
@@ -49,10 +46,7 @@ it('adds up what workers said last, and a worker that has left counts no more', 
 
 it('shows one worker where the person chooses it, and that it is gone', async () => {
   const el = await mounted('cluster');
-  const select = el.querySelector('select') as HTMLSelectElement;
-  select.value = '1';
-  select.dispatchEvent(new Event('change'));
-  vi.runOnlyPendingTimers();
+  choose(el, '1');
   expect(rows(el)).toEqual([
     ['CPU', '–', '45%', '750 ms', '100% = all 2 threads'],
     ['Memory', '', '500 MB', '750 ms', 'limit –'],
@@ -71,10 +65,7 @@ it('tells what else workers meter where they do, and of all of them the most of 
     { worker: 1, timeS: 1.7, nThreads: 2, nExecuting: 0, tickS: 0.25, netReadBps: 1e6, nFds: 30, gpuPercent: 50 }
   ];
   cluster.workers.append(sectionsOf({ worker_samples: sectionOf('worker_samples', samples, 4) }));
-  const el = document.createElement('div');
-  document.body.append(el);
-  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
-  vi.runOnlyPendingTimers();
+  const el = await mounted(store);
   expect(rows(el).slice(5).map(([name, , peak]) => [name, peak])).toEqual([
     ['Event loop, between ticks (most of any)', '250 ms'],
     ['Lock contention (most of any)', '50%'],
@@ -82,17 +73,14 @@ it('tells what else workers meter where they do, and of all of them the most of 
     ['File descriptors (most of any)', '30'],
     ['GPU (most of any)', '75%']
   ]);
-  const select = el.querySelector('select') as HTMLSelectElement;
-  select.value = '1';
-  select.dispatchEvent(new Event('change'));
-  vi.runOnlyPendingTimers();
+  choose(el, '1');
   expect(rows(el).slice(5).map(([name, , peak]) => [name, peak])).toEqual([
     ['Event loop, between ticks', '250 ms'], ['Machine: received', '1 MB/s'], ['File descriptors', '30'], ['GPU', '50%']
   ]);
 });
 
 it('is not there where no worker was heard of', async () => {
-  const el = await mounted('');
+  const el = await mounted(storeWith(batchOf([{ start: 0, stop: 1 }]), { cluster: new ClusterStore() }));
   expect(el.querySelector<HTMLElement>('.tsk-workers')?.hidden).toBe(true);
 });
 
@@ -101,15 +89,21 @@ it('has what became of workers as a table, of all of them or of the one that is 
     { timeS: 0.5, level: 'warning', text: 'worker a paused', worker: 'tcp://10.0.0.1:4001', event: 'paused' },
     { timeS: 1.5, level: 'warning', text: 'worker 7 died', worker: 'tls://10.0.0.2:4002', event: 'died' }
   ]) });
-  const el = document.createElement('div');
-  document.body.append(el);
-  mountTracks(el, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
-  vi.runOnlyPendingTimers();
+  const el = await mounted(store);
   const told = (): (string | null)[][] => rows(el).slice(5);
   expect(told()).toEqual([['500 ms', 'worker a paused'], ['1.5 s', 'worker 7 died']]);
-  const select = el.querySelector('select') as HTMLSelectElement;
-  select.value = '1';
-  select.dispatchEvent(new Event('change'));
-  vi.runOnlyPendingTimers();
+  choose(el, '1');
   expect(told()).toEqual([['1.5 s', 'worker 7 died']]);
+});
+
+it('counts all workers, also where it lists fewer', () => {
+  const cluster = new ClusterStore();
+  const workers = Array.from({ length: 2_500 }, (_, worker) => ({ worker, name: `${worker}`, address: `tcp://10.0.0.1:${worker}`, nThreads: 1 }));
+  const store = storeWith(batchOf([{ start: 0, stop: 1 }]), { cluster });
+  workers.forEach(worker => cluster.workers.workers.set(worker.worker, worker));
+  cluster.workers.append(sectionsOf({ worker_samples: sectionOf('worker_samples', [{ worker: 0, timeS: 0.5, nThreads: 1, nExecuting: 0 }], 0) }));
+  mountTracks(document.body, store, ['workers'], { signal: new AbortController().signal, clusters: CLUSTER_CHARTS });
+  const options = [...document.querySelectorAll('option')].map(option => option.textContent);
+  expect(options[0]).toBe('All workers (2,500)');
+  expect(options.slice(1)).toEqual(workers.slice(0, 2_000).map(({ name, address }) => `worker ${name} · ${address}`));
 });

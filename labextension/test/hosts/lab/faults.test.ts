@@ -1,7 +1,7 @@
 // @vitest-environment node
 /** Messages that come twice, late, in another order or not at all: in the end every row is there, once. */
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 
 import { kernelFeed } from '../../../src/hosts/lab/feed/kernel-feed';
 import type { TaskStore } from '../../../src/store';
@@ -80,13 +80,7 @@ function rowsOf(store: TaskStore): unknown[] {
   return store.laneIds.map(id => Array.from({ length: store.lane(id)?.n ?? 0 }, (_, i) => store.detail(id, i)));
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => { vi.useFakeTimers(); });
 
 it('whatever happens to messages, the page ends with the rows that were recorded', async () => {
   const stored = async (steps: readonly [string, number][]): Promise<unknown[]> => {
@@ -103,9 +97,7 @@ it('whatever happens to messages, the page ends with the rows that were recorded
   expect(whole.slice(0, 3)).toEqual([N_ROWS, N_ROWS, 0]);
   const step = fc.tuple(fc.constantFrom('send', 'deliver', 'lose', 'repeat', 'delay'), fc.nat({ max: 9 }));
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
-      expect(await stored(steps)).toEqual(whole);
-    }),
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => { expect(await stored(steps)).toEqual(whole); }),
     { seed: 21, numRuns: 200 }
   );
 });

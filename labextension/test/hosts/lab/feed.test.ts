@@ -3,43 +3,24 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { RUN, TABLES } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
-import { CONTROL, DATA, batch, feedOf, live, reply, useFakeTime } from './live-feed';
+import { CONTROL, DATA, batch, feedOf, live, reply, started, useFakeTime } from './live-feed';
+import { SharedMap } from '../../../src/hosts/lab/feed/shared';
 
 useFakeTime();
 
 describe('a feed', () => {
-  it('opens both comms on a subshell of its own and says hello', async () => {
-    const kernel = new FakeKernel();
-    feedOf(kernel);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(kernel.sent.map(m => [m.type, m.subshell])).toEqual([
-      ['kernel_info_request', null],
-      ['create_subshell_request', null],
-      ['kernel_info_request', null],
-      ['comm_open', 'sub'],
-      ['comm_open', 'sub'],
-      ['comm_msg', 'sub']
-    ]);
+  it('opens both comms on a subshell of its own, says hello, marks all that it sends so that the kernel takes it quietly, and leaves nothing behind', async () => {
+    const { kernel, feed } = await started();
     expect(kernel.verbs()).toEqual([{ verb: 'hello', cursor: 0, epoch: '' }]);
-  });
-
-  it('marks all that it sends, so that the kernel takes it quietly', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
     feed.dispose();
-    expect(kernel.sent.map(m => [m.type, m.metadata])).toEqual(
-      [
-        'kernel_info_request',
-        'create_subshell_request',
-        'kernel_info_request',
-        'comm_open',
-        'comm_open',
-        'comm_msg',
-        'comm_close',
-        'comm_close',
-        'delete_subshell_request'
-      ].map(type => [type, { taskscope: true }])
-    );
+    expect(kernel.sent.map(m => [m.type, m.subshell, m.metadata])).toEqual([
+      ['kernel_info_request', null], ['create_subshell_request', null], ['kernel_info_request', null],
+      ['comm_open', 'sub'], ['comm_open', 'sub'], ['comm_msg', 'sub'], ['comm_close', 'sub'], ['comm_close', 'sub'],
+      // Where it is handled after all that was sent before it.
+      ['delete_subshell_request', 'sub']
+    ].map(sent => [...sent, { taskscope: true }]));
+    expect(kernel.sent.at(-1)?.content).toMatchObject({ subshell_id: 'sub' });
+    expect([kernel.comms.size, kernel.isDisposed, vi.getTimerCount()]).toEqual([0, true, 0]);
   });
 
   it('uses the main shell where there are no subshells', async () => {
@@ -55,8 +36,7 @@ describe('a feed', () => {
   });
 
   it('has the cell that runs until that ends or the kernel is another, and the number of its first compute', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     const begin = (count: number): void => { kernel.say('execute_input', { execution_count: count }, [], `cell-${count}`); };
     const idle = (request: string): void => { kernel.say('status', { execution_state: 'idle' }, [], request); };
     begin(3);
@@ -73,8 +53,7 @@ describe('a feed', () => {
   });
 
   it('puts what comes into the store of its recorder', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     const { value: store } = feed.use('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(1, 3, 2));
@@ -82,8 +61,7 @@ describe('a feed', () => {
   });
 
   it('asks once for what a lost message held and ignores the rest until it comes', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     const { value: store } = feed.use('r');
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.push(DATA, ...batch(2, 5, 1));
@@ -94,8 +72,7 @@ describe('a feed', () => {
   });
 
   it('renews its lease three times as often as it must', async () => {
-    const kernel = new FakeKernel();
-    await live(kernel);
+    const { kernel } = await started();
     kernel.push(DATA, ...batch(0, 0, 0));
     await vi.advanceTimersByTimeAsync(10_000);
     kernel.push(CONTROL, reply('renew'));
@@ -119,8 +96,7 @@ describe('a feed', () => {
   });
 
   it('keeps its comms while one answer in six comes', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     const comms = [...kernel.comms.keys()];
     await vi.advanceTimersByTimeAsync(12_900);
@@ -137,17 +113,17 @@ describe('a feed', () => {
     expect(kernel.verbs()).toEqual([{ verb: 'hello', cursor: 0, epoch: '' }]);
   });
 
-  it('says that taskscope is not loaded when the kernel knows no such comm', async () => {
+  it('says that taskscope is not loaded when the kernel knows no such comm, and gives up its subshell', async () => {
     const kernel = new FakeKernel();
     const feed = feedOf(kernel);
     await vi.advanceTimersByTimeAsync(0);
+    const before = [...kernel.subshells];
     kernel.refuse(CONTROL);
-    expect(feed.state).toEqual({ kind: 'not-loaded', language: 'python' });
+    expect([feed.state, before, kernel.subshells.size]).toEqual([{ kind: 'not-loaded', language: 'python' }, ['sub'], 0]);
   });
 
   it('keeps its comms over a lost connection', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 0));
     kernel.connection('connecting');
     expect(feed.state).toEqual({ kind: 'disconnected' });
@@ -159,8 +135,7 @@ describe('a feed', () => {
   });
 
   it('opens new comms where the kernel has been replaced behind a lost connection', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     kernel.connection('connecting');
     kernel.replace();
@@ -174,8 +149,7 @@ describe('a feed', () => {
   });
 
   it('notices a kernel that was restarted from elsewhere when its lease is due', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 0));
     kernel.replace();
     await vi.advanceTimersByTimeAsync(13_001);
@@ -185,8 +159,7 @@ describe('a feed', () => {
   });
 
   it('waits for a kernel that a C call holds up, and asks nothing more meanwhile', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     const before = [...kernel.comms.keys(), ...kernel.subshells];
     await vi.advanceTimersByTimeAsync(9_999);
@@ -200,8 +173,7 @@ describe('a feed', () => {
   });
 
   it('opens new comms where the kernel answers everything but us', async () => {
-    const kernel = new FakeKernel();
-    await live(kernel);
+    const { kernel } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     const before = [...kernel.comms.keys()];
     await vi.advanceTimersByTimeAsync(12_999);
@@ -219,17 +191,8 @@ describe('a feed', () => {
     expect(feed.state).toEqual({ kind: 'live', subshell: false });
   });
 
-  it('gives up its subshell when the kernel closes a comm', async () => {
-    const kernel = new FakeKernel();
-    await live(kernel);
-    expect([...kernel.subshells]).toEqual(['sub']);
-    kernel.refuse(CONTROL);
-    expect([...kernel.subshells]).toEqual([]);
-  });
-
   it('leaves nothing in the kernel while the browser has put the page aside, and goes on after that', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     feed.suspend();
     await vi.advanceTimersByTimeAsync(60_000);
@@ -240,8 +203,7 @@ describe('a feed', () => {
   });
 
   it('looks for a start that does not come, and asks for it until it does', async () => {
-    const kernel = new FakeKernel();
-    await live(kernel);
+    const { kernel } = await started();
     const lost = [{ verb: 'renew' }, { verb: 'resync', cursor: 0 }];
     for (const n of [1, 2, 3]) {
       await vi.advanceTimersByTimeAsync(1_000);
@@ -254,8 +216,7 @@ describe('a feed', () => {
   });
 
   it('notices at the next renewals that the last messages were lost', async () => {
-    const kernel = new FakeKernel();
-    await live(kernel);
+    const { kernel } = await started();
     kernel.push(DATA, ...batch(0, 0, 3));
     for (const afterMs of [10_000, 10_000, 1_000]) {
       await vi.advanceTimersByTimeAsync(afterMs);
@@ -272,18 +233,21 @@ describe('a feed', () => {
   });
 
   it('says that the kernel was restarted by this page', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     feed.restarted();
     await vi.advanceTimersByTimeAsync(30_000);
     expect([feed.state, kernel.verbs().length]).toEqual([{ kind: 'restarted' }, 1]);
   });
 
-  it('says that the kernel restarted, and follows its next recorder', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+  it('says that the kernel restarted, and follows its next recorder, which it tells of', async () => {
+    const { kernel, feed } = await started();
+    const told: unknown[] = [];
+    feed.recorderChanged.connect((_, store) => told.push(store));
     const former = feed.use('r');
-    kernel.push(DATA, ...batch(0, 0, 3));
+    expect(feed.store).toBeNull();
+    kernel.push(DATA, ...batch(0, 0, 2));
+    kernel.push(DATA, ...batch(1, 2, 1));
+    const first = feed.store;
     kernel.statusChanged.emit('restarting');
     expect(feed.state).toEqual({ kind: 'restarted' });
     kernel.comms.clear();
@@ -291,13 +255,12 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(0);
     kernel.push(CONTROL, reply('hello', { recorder: 'r2', epoch: 'r2-1' }));
     kernel.push(DATA, ...batch(0, 0, 1, { recorder: 'r2', epoch: 'r2-1' }));
-    expect([former.value.nTasks, feed.use('r2').value.nTasks]).toEqual([3, 1]);
-    expect(feed.state).toEqual({ kind: 'live', subshell: true });
+    expect([former.value.nTasks, feed.use('r2').value.nTasks, feed.store?.nTasks]).toEqual([3, 1, 1]);
+    expect([told, feed.state]).toEqual([[first, feed.store], { kind: 'live', subshell: true }]);
   });
 
   it('what ran in a kernel that restarted was cut off', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 0, { tables: TABLES }));
     const { value: store } = feed.use('r');
     kernel.statusChanged.emit('restarting');
@@ -310,8 +273,7 @@ describe('a feed', () => {
   });
 
   it('asks the kernel what a task needs, once, and gives the answer to the store', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 5, 2, { dropped: 5 }));
     const { value: store } = feed.use('r');
     expect([store.links(1), store.links(1)]).toEqual([{ kind: 'asked', isLate: false }, { kind: 'asked', isLate: false }]);
@@ -330,16 +292,8 @@ describe('a feed', () => {
     expect(store.links(0)).toEqual({ kind: 'unknown' });
   });
 
-  it('refuses a damaged message and says why', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
-    kernel.push(DATA, { protocol: 2 });
-    expect(feed.state.kind).toBe('refused');
-  });
-
   it('asks for nothing more once a message could not be read, for the next one could not be either', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
+    const { kernel, feed } = await started();
     kernel.push(DATA, ...batch(0, 0, 2));
     kernel.push(DATA, ...batch(1, 2, 1, { message: { kind: 'x' } }));
     await vi.advanceTimersByTimeAsync(60_000);
@@ -347,41 +301,30 @@ describe('a feed', () => {
       { kind: 'refused', error: 'message.kind must be one of batch, got "x"' }, [], 0, 0
     ]);
   });
-
-  it('leaves nothing behind', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
-    feed.dispose();
-    expect(kernel.comms.size).toBe(0);
-    expect(kernel.sent.at(-1)).toMatchObject({
-      type: 'delete_subshell_request',
-      content: { subshell_id: 'sub' },
-      // Where it is handled after all that was sent before it.
-      subshell: 'sub'
-    });
-    expect([kernel.isDisposed, vi.getTimerCount()]).toEqual([true, 0]);
-  });
 });
 
-describe('the recorder of a feed', () => {
-  it('is told when the kernel first speaks, and when it is another one after a restart', async () => {
-    const kernel = new FakeKernel();
-    const feed = await live(kernel);
-    const told: unknown[] = [];
-    feed.recorderChanged.connect((_, store) => {
-      told.push(store);
-    });
-    expect(feed.store).toBeNull();
-    kernel.push(DATA, ...batch(0, 0, 2));
-    kernel.push(DATA, ...batch(1, 2, 1));
-    const first = feed.store;
-    kernel.statusChanged.emit('restarting');
-    kernel.comms.clear();
-    feed.attach();
-    await vi.advanceTimersByTimeAsync(0);
-    kernel.push(CONTROL, reply('hello', { recorder: 's', epoch: 's-1' }));
-    kernel.push(DATA, ...batch(0, 0, 1, { recorder: 's', epoch: 's-1' }));
-    expect(told).toEqual([first, feed.store]);
-    expect(feed.store?.nTasks).toBe(1);
-  });
+it('a thing is made once, stays while anybody uses it, and goes when it may', () => {
+  const gone: string[] = [];
+  let mayGo = false;
+  const map = new SharedMap<string, string>(() => mayGo, value => gone.push(value));
+  const seen = (): unknown[] => [map.values(), [...gone]];
+  const [first, second] = ['one', 'another'].map(value => map.use('a', () => value));
+  map.open('b', () => 'unused');
+  const steps = [[first?.value, second?.value], seen()];
+  first?.release();
+  first?.release();
+  mayGo = true;
+  map.sweep();
+  steps.push(seen());
+  second?.release();
+  expect([...steps, seen()]).toEqual([['one', 'one'], [['one', 'unused'], []], [['one'], ['unused']], [[], ['unused', 'one']]]);
+});
+
+it('all go when it is cleared, and a release after that changes nothing', () => {
+  const gone: string[] = [];
+  const map = new SharedMap<string, string>(() => true, value => gone.push(value));
+  const use = map.use('a', () => 'one');
+  map.clear();
+  use.release();
+  expect([map.get('a'), gone]).toEqual([undefined, ['one']]);
 });

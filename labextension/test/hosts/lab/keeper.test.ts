@@ -4,13 +4,12 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Feed } from '../../../src/hosts/lab/feed/feed';
 import { FEED_DEFAULTS } from '../../../src/hosts/lab/feed/state';
 import { FakeKernel } from './fake-kernel';
-import { CONTROL, DATA, batch, computing, reply, useFakeTime } from './live-feed';
+import { CONTROL, DATA, batch, computing, reply, startedComputing, useFakeTime } from './live-feed';
 
 useFakeTime();
 
 it('has its answer when it comes, whatever was asked meanwhile', async () => {
-  const kernel = new FakeKernel();
-  const { keeper } = await computing(kernel);
+  const { kernel, feed: { keeper } } = await startedComputing();
   const answers = Promise.allSettled([
     keeper.save({ firstRun: 1, lastRun: null }, 'html'),
     keeper.compare({ firstRun: 2, lastRun: 3 }),
@@ -36,8 +35,7 @@ it('has its answer when it comes, whatever was asked meanwhile', async () => {
 });
 
 it('is explained what the kernel says, if that makes sense', async () => {
-  const kernel = new FakeKernel();
-  const { keeper } = await computing(kernel);
+  const { kernel, feed: { keeper } } = await startedComputing();
   const answers = Promise.allSettled([keeper.explain({ firstRun: 1, lastRun: 1 }), keeper.explain({ firstRun: 2, lastRun: 2 }, { startS: 3, stopS: 4.5 })]);
   const asked = kernel.verbs().slice(1);
   kernel.push(CONTROL, reply('explain', { request: 0, wait_s: 2 }));
@@ -54,8 +52,7 @@ it('is explained what the kernel says, if that makes sense', async () => {
 });
 
 it('has the story of a task line by line', async () => {
-  const kernel = new FakeKernel();
-  const { keeper } = await computing(kernel);
+  const { kernel, feed: { keeper } } = await startedComputing();
   const answers = Promise.allSettled([keeper.story(3, 'x-1'), keeper.story(3, 'x-2')]);
   const asked = kernel.verbs().slice(1);
   kernel.push(CONTROL, reply('story', { request: 0, story: [['0 s', 'started'], ['1 s', 'finished']] }));
@@ -116,8 +113,7 @@ describe('without an answer', () => {
 });
 
 it('sends again what a lost message may have answered, but writes no second file', async () => {
-  const kernel = new FakeKernel();
-  const feed = await computing(kernel);
+  const { kernel, feed } = await startedComputing();
   const asked = Promise.all([feed.keeper.save(RUNS, 'html'), feed.keeper.story(1, 'x')]);
   kernel.push(DATA, ...batch(2, 5, 1));
   const story = { verb: 'story', first_run: 1, last_run: 1, key: 'x', request: 1 };
@@ -128,16 +124,14 @@ it('sends again what a lost message may have answered, but writes no second file
 });
 
 it('asks the kernel once where two views want the same at the same time', async () => {
-  const kernel = new FakeKernel();
-  const { keeper } = await computing(kernel);
+  const { kernel, feed: { keeper } } = await startedComputing();
   const asked = Promise.all([keeper.story(1, 'x'), keeper.story(1, 'x')]);
   kernel.push(CONTROL, reply('story', { request: 0, story: [] }));
   expect([await asked, kernel.verbs().length]).toEqual([[[], []], 2]);
 });
 
 it('leaves its comms as they are while the kernel works on a request for longer than it takes to answer', async () => {
-  const kernel = new FakeKernel();
-  const { keeper } = await computing(kernel);
+  const { kernel, feed: { keeper } } = await startedComputing();
   const comms = [...kernel.comms.keys()];
   await vi.advanceTimersByTimeAsync(8_000);
   const saved = keeper.save(RUNS, 'html');
@@ -148,8 +142,7 @@ it('leaves its comms as they are while the kernel works on a request for longer 
 });
 
 it('has stacks sampled until the last view that shows them is closed', async () => {
-  const kernel = new FakeKernel();
-  const feed = await computing(kernel);
+  const { kernel, feed } = await startedComputing();
   const [one, other] = [new AbortController(), new AbortController()];
   const ends = (): number => kernel.verbs().filter(data => (data as { verb: string }).verb === 'end_profile').length;
   void feed.profile(RUNS, one.signal);
@@ -165,8 +158,7 @@ it('has stacks sampled until the last view that shows them is closed', async () 
 });
 
 it('has the kernel keep long computes as files while the setting is on', async () => {
-  const kernel = new FakeKernel();
-  const feed = await computing(kernel);
+  const { kernel, feed } = await startedComputing();
   const settings = { ...FEED_DEFAULTS, keepHistory: true };
   feed.configure(settings);
   feed.configure(settings);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import type { Feed } from '../../../src/hosts/lab/feed/feed';
 import { kernelFeed } from '../../../src/hosts/lab/feed/kernel-feed';
 import { type FixtureBatch, RUN, wireMessage } from '../../wire/wire-fixture';
-import type { FakeKernel } from './fake-kernel';
+import { FakeKernel } from './fake-kernel';
 
 const MODEL = { id: 'k', name: 'python3' };
 export const CONTROL = 'taskscope.control';
@@ -51,7 +51,6 @@ export function useFakeTime(): void {
       feed.dispose();
     });
     feeds = [];
-    vi.useRealTimers();
   });
 }
 
@@ -60,4 +59,21 @@ export async function computing(kernel: FakeKernel, changes: object = {}, schedu
   const feed = await live(kernel, changes);
   kernel.push(DATA, ...batch(0, 0, 0, { tables: { runs: [{ ...RUN, scheduler }] } }));
   return feed;
+}
+
+interface Started {
+  readonly kernel: FakeKernel;
+  readonly feed: Feed;
+}
+
+/** A kernel, and a feed that it has answered. */
+export async function started(): Promise<Started> {
+  const kernel = new FakeKernel();
+  return { kernel, feed: await live(kernel) };
+}
+
+/** The same while a compute runs. */
+export async function startedComputing(): Promise<Started> {
+  const kernel = new FakeKernel();
+  return { kernel, feed: await computing(kernel) };
 }

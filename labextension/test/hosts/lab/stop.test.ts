@@ -1,10 +1,9 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import type { FixtureBatch } from '../../wire/wire-fixture';
-import { RUN } from '../../wire/wire-fixture';
+import { type FixtureBatch, RUN } from '../../wire/wire-fixture';
 import { FakeKernel } from './fake-kernel';
-import { CONTROL, DATA, batch, computing, live, reply, useFakeTime } from './live-feed';
+import { CONTROL, DATA, batch, computing, live, reply, startedComputing, useFakeTime } from './live-feed';
 
 useFakeTime();
 
@@ -44,8 +43,7 @@ describe('a compute', () => {
   });
 
   it('asks once where two views stop it at the same time, and interrupts nothing later', async () => {
-    const kernel = new FakeKernel();
-    const feed = await computing(kernel);
+    const { kernel, feed } = await startedComputing();
     const stopped = [feed.stop(0, 'interrupt'), feed.stop(0, 'interrupt')];
     kernel.push(CONTROL, reply('stop', { request: 0 }));
     await vi.advanceTimersByTimeAsync(5_000);
@@ -54,19 +52,8 @@ describe('a compute', () => {
     ]);
   });
 
-  it('has the answer of its own where two are stopped at the same time', async () => {
-    const kernel = new FakeKernel();
-    const feed = await computing(kernel);
-    const stopped = [feed.stop(0, 'interrupt'), feed.stop(1, 'cancel')];
-    kernel.push(CONTROL, reply('stop', { request: 1 }));
-    kernel.push(CONTROL, reply('stop', { request: 0, error: 'it has ended' }));
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect([await Promise.all(stopped), kernel.interrupts]).toEqual([['it has ended', null], 0]);
-  });
-
   it('stops through the server, once for all views, when the kernel does not answer', async () => {
-    const kernel = new FakeKernel();
-    const feed = await computing(kernel);
+    const { kernel, feed } = await startedComputing();
     kernel.push(DATA, ...batch(1, 0, 0, ways(0)));
     const stopped = Promise.all([feed.stop(0, 'interrupt'), feed.stop(0, 'interrupt')]);
     await vi.advanceTimersByTimeAsync(3_001);

@@ -7,10 +7,7 @@ import { element } from '../../../src/charts/ui/dom';
 import { serveResults } from '../../../src/hosts/lab/results';
 import { KIND, VARIABLES } from '../../../src/hosts/report/iframe';
 
-afterEach(() => {
-  document.body.replaceChildren();
-  document.body.removeAttribute('data-jp-theme-light');
-});
+afterEach(() => { document.body.removeAttribute('data-jp-theme-light'); });
 
 function result(): { chart: HTMLElement; frame: HTMLIFrameElement; more: HTMLDetailsElement; sent: unknown[] } {
   const [frame, more] = [element('iframe'), element('details', { class: 'taskscope-more' })];

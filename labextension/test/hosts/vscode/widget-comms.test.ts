@@ -1,14 +1,10 @@
 /** A feed over the comms of widgets, with a kernel and a widget manager that the test plays. */
 import { Signal } from '@lumino/signaling';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 
 import widgets from '../../../src/hosts/vscode/index';
+import { liveModels } from '../../../src/hosts/widget/live-models';
 import { batch, reply } from '../lab/live-feed';
-
-vi.hoisted(() => {
-  // Lumino asks for it when it is loaded; jsdom has none.
-  vi.stubGlobal('DragEvent', MouseEvent);
-});
 
 type Receive = (message: object) => Promise<unknown>;
 
@@ -40,9 +36,10 @@ const note = ({ view }: ReturnType<FakeManager['widget']>): string | null => vie
 
 let manager: FakeManager;
 
-beforeEach(() => {
-  manager = new FakeManager();
-});
+// It listens to every model of the page, also those of other files.
+afterAll(() => { Signal.disconnectSender(liveModels); });
+
+beforeEach(() => { manager = new FakeManager(); });
 
 it('widgets of one manager share a feed, whose stream may come by any of them', async () => {
   const [first, second] = [manager.widget('a'), manager.widget('b')];

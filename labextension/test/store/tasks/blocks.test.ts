@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { LaneTasks } from '../../../src/store';
 import type { BlockLevel } from '../../../src/store/tasks/blocks';
-import type { Bar } from '../measured';
-import { laneOf, lookAt, measured } from '../measured';
+import { type Bar, laneOf, lookAt, measured } from '../measured';
 
 interface Step {
   gap: number;

@@ -2,11 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Coverage, CoverageQuery } from '../../../src/store';
-import { LaneTasks, MARK, NO_PREFIX } from '../../../src/store';
+import { type CoverageQuery, LaneTasks, MARK, NO_PREFIX, Coverage, resample } from '../../../src/store';
 import { sharedCases } from '../../shared-cases';
-import type { Bar } from '../measured';
-import { laneOf, lookAt, measured } from '../measured';
+import { type Bar, laneOf, lookAt, measured } from '../measured';
 
 /** The same by brute force: the union of what each task takes of each column, and sums per prefix. */
 function oracle(bars: readonly Bar[], columns: number): { cover: number[]; sums: Map<number, number>[] } {
@@ -53,41 +51,15 @@ describe('coverage', () => {
     expect({ busy: round(coverage.cover), prefix: [...coverage.prefix].map(number => (number === NO_PREFIX ? null : number)) }).toEqual({ busy, prefix });
   });
 
-  it('is exact, and each column has the prefix that took most of it', () => {
-    const coverage = of([
-      { start: 0.25, stop: 0.5 }, { start: 0.5, stop: 1.75, prefix: 1 }, { start: 3, stop: 5, prefix: 2 }
-    ], 6);
-    expect(round(coverage.cover)).toEqual([0.75, 0.75, 0, 1, 1, 0]);
-    expect([...coverage.prefix]).toEqual([1, 1, NO_PREFIX, 2, 2, NO_PREFIX]);
-  });
-
-  it('many short tasks of one prefix outweigh a longer one of another', () => {
-    const coverage = of([
-      { start: 0, stop: 0.4 }, { start: 0.4, stop: 0.65, prefix: 1 }, { start: 0.7, stop: 0.95, prefix: 1 }
-    ], 1);
-    expect([coverage.prefix[0], round(coverage.cover)]).toEqual([1, [0.9]]);
-  });
-
   it('of several lanes has what took most of them all, even where it is first in none', () => {
     const lanes = [2, 3, 4].map(prefix => laneOf([{ start: 0, stop: 0.4, prefix: 1 }, { start: 0.4, stop: 1, prefix }]));
     const { cover, prefix } = measured([...lanes, laneOf([])], lookAt(2));
     expect([round(cover), [...prefix]]).toEqual([[0.75, 0], [1, NO_PREFIX]]);
   });
 
-  it('counts overlapping tasks once', () => {
-    expect(round(of([{ start: 0, stop: 3 }, { start: 1, stop: 2 }, { start: 2.5, stop: 3.5 }], 4).cover)).toEqual([1, 1, 1, 0.5]);
-  });
-
-  it('a task before the runRange that reaches into it counts', () => {
-    const bars = [{ start: 0, stop: 10 }, { start: 1, stop: 2 }, { start: 3, stop: 4 }];
-    expect(round(of(bars, 2, { span: { startS: 6, stopS: 8 } }).cover)).toEqual([1, 1]);
-  });
-
   it('tasks of no duration leave a trace but no coverage', () => {
     const coverage = of([{ start: 1.5, stop: 1.5, prefix: 3 }], 3);
-    expect([round(coverage.cover), [...coverage.prefix], [...coverage.marks]]).toEqual([
-      [0, 0, 0], [NO_PREFIX, 3, NO_PREFIX], [0, MARK.any, 0]
-    ]);
+    expect([round(coverage.cover), [...coverage.prefix], [...coverage.marks]]).toEqual([[0, 0, 0], [NO_PREFIX, 3, NO_PREFIX], [0, MARK.any, 0]]);
   });
 
   it('failures are marked and weighed', () => {
@@ -114,22 +86,6 @@ describe('coverage', () => {
     expect(Array.from(coverage.marks, mark => mark & MARK.running)).toEqual([0, MARK.running, MARK.running, MARK.running]);
     expect(round(measured([lane], lookAt(4, { nowS: 3.5, filter: { hidden: Uint8Array.of(0, 0, 1), focus: -1 } })).cover)).toEqual([1, 0.5, 0, 0]);
   });
-
-  it('a lane without tasks is empty', () => {
-    const coverage = measured([undefined], lookAt(2));
-    expect([round(coverage.cover), [...coverage.marks]]).toEqual([[0, 0], [0, 0]]);
-  });
-
-  it('can be done a part at a time', () => {
-    const bars = [{ start: 0, stop: 2.5 }, { start: 2.75, stop: 9, prefix: 1, status: 1 }, { start: 9.5, stop: 10, prefix: 2 }];
-    const [query, lane] = [lookAt(10, { filter: { hidden: null, focus: 1 } }), { tasks: laneOf(bars), open: [] }];
-    const whole = measured([lane], query);
-    const parts = measured([lane], lookAt(10));
-    for (const [from, to] of [[7, 10], [0, 3], [3, 7]] as const) {
-      parts.measure([lane], query, from, to);
-    }
-    expect([parts.cover, parts.prefix, parts.focus, parts.bad, parts.marks]).toEqual([whole.cover, whole.prefix, whole.focus, whole.bad, whole.marks]);
-  });
 });
 
 const bar = fc.record({
@@ -144,13 +100,13 @@ it('agrees with brute force for any tasks, overlapping or not, in any order, and
       const bars = list.map(({ start, length, prefix }) => ({ start, stop: start + length, prefix }));
       const { cover, prefix } = of(bars, 20);
       const expected = oracle(bars, 20);
-      expected.cover.forEach((share, c) => {
-        expect(cover[c]).toBeCloseTo(share, 4);
-      });
+      expected.cover.forEach((share, c) => { expect(cover[c]).toBeCloseTo(share, 4); });
       expected.sums.forEach((sums, c) => {
         const most = Math.max(0, ...sums.values());
         if (most > 1e-6) {
           expect(sums.get(prefix[c] ?? NO_PREFIX)).toBeCloseTo(most, 4);
+        } else if (bars.every(({ start, stop }) => stop < c || start > c + 1)) {
+          expect(prefix[c]).toBe(NO_PREFIX);
         }
       });
     }),
@@ -191,4 +147,69 @@ it('of some prefixes leaves the others out, and knows the part of the one in foc
   const bars = [{ start: 0, stop: 1 }, { start: 1, stop: 1.25, prefix: 1, status: 1 }, { start: 1.25, stop: 2, prefix: 2 }];
   const coverage = of(bars, 2, { filter: { hidden: Uint8Array.of(0, 1, 0), focus: 2 } });
   expect([round(coverage.cover), round(coverage.focus), round(coverage.bad)]).toEqual([[1, 0.75], [0, 0.75], [0, 0]]);
+});
+
+it('of very many prefixes are done some columns at a time, with the same result', () => {
+  const bars = Array.from({ length: 4_000 }, (_, i) => ({ start: i, stop: i + (i % 4 === 1 ? 0.75 : 0.5), prefix: i % 60_000, status: i % 7 === 0 ? 1 : 0 }));
+  const look = lookAt(1_000, { span: { startS: 0, stopS: 4_000 }, nPrefixes: 60_000 });
+  const [few, many] = [lookAt(1_000, { ...look, nPrefixes: 4_000 }), look].map(each => measured([laneOf(bars)], each));
+  expect([many!.cover, many!.prefix, many!.bad, many!.marks]).toEqual([few!.cover, few!.prefix, few!.bad, few!.marks]);
+  expect([...many!.prefix.subarray(0, 3)]).toEqual([1, 5, 9]);
+});
+
+const bars = fc
+  .array(fc.record({ gap: fc.constantFrom(0, 0.1, 0.7, 3), length: fc.constantFrom(0.05, 0.4, 2.5), prefix: fc.nat({ max: 3 }), status: fc.constantFrom(0, 0, 0, 1) }), {
+    minLength: 5, maxLength: 80
+  })
+  .map(list => {
+    let at = 0;
+    return list.map(({ gap, length, prefix, status }) => ({ start: (at += gap), stop: (at += length), prefix, status }));
+  });
+
+it('moved by whole columns it is what is measured there', () => {
+  fc.assert(
+    fc.property(bars, fc.integer({ min: -9, max: 9 }), (list, shift) => {
+      const lane = laneOf(list);
+      const filter = { hidden: null, focus: 2 };
+      const before = measured([lane], lookAt(20, { span: { startS: 10, stopS: 30 }, filter }));
+      const span = { startS: 10 + shift, stopS: 30 + shift };
+      const [moved, there] = [new Coverage(), measured([lane], lookAt(20, { span, filter }))];
+      const found = resample(before, { startS: 10, stopS: 30 }, moved, span, 20);
+      expect(found).toEqual({ first: Math.max(-shift, 0), last: Math.min(20 - shift, 20), exact: true });
+      for (let c = found.first; c < found.last; c += 1) {
+        expect([moved.cover[c]!, moved.focus[c]!, moved.bad[c]!].map(x => Math.round(x * 1e4))).toEqual(
+          [there.cover[c]!, there.focus[c]!, there.bad[c]!].map(x => Math.round(x * 1e4))
+        );
+        expect([moved.prefix[c], moved.marks[c]! & ~MARK.edge]).toEqual([there.prefix[c], there.marks[c]! & ~MARK.edge]);
+      }
+    }),
+    { seed: 51, numRuns: 200 }
+  );
+});
+
+it('no busy time is lost or made up when it is stretched', () => {
+  fc.assert(
+    fc.property(bars, fc.double({ min: 0, max: 20, noNaN: true }), fc.double({ min: 3, max: 20, noNaN: true }), (list, startS, widthS) => {
+      const lane = laneOf(list);
+      const before = measured([lane], lookAt(40));
+      const to = new Coverage();
+      const span = { startS, stopS: startS + widthS };
+      const { first, last, exact } = resample(before, { startS: 0, stopS: 40 }, to, span, 25);
+      expect([first, last, exact]).toEqual([0, 25, false]);
+      const columnS = widthS / 25;
+      const shown = to.cover.reduce((sum, share) => sum + share * columnS, 0);
+      const busy = before.cover.reduce((sum, share, c) => sum + share * Math.max(Math.min(c + 1, span.stopS) - Math.max(c, startS), 0), 0);
+      expect(shown).toBeCloseTo(busy, 4);
+    }),
+    { seed: 52, numRuns: 200 }
+  );
+});
+
+it('a column has the prefix that took most of it, all marks, and is empty where nothing was', () => {
+  const before = measured([laneOf([{ start: 0, stop: 0.3, prefix: 1 }, { start: 1, stop: 1.9, prefix: 2, status: 2 }])], lookAt(4));
+  const to = new Coverage();
+  resample(before, { startS: 0, stopS: 4 }, to, { startS: 0, stopS: 4 }, 2);
+  expect([[...to.prefix], [...to.marks], [...to.cover].map(share => Math.round(share * 1e6))]).toEqual([
+    [2, NO_PREFIX], [MARK.any | MARK.interrupted, 0], [600_000, 0]
+  ]);
 });

@@ -2,20 +2,18 @@
 import { expect, it } from 'vitest';
 
 import { ALL_RUNS, TaskStore } from '../../../src/store';
-import { batchOf } from '../rows';
-import type { Row } from '../rows';
+import { type Row, batchOf, storeWith } from '../rows';
 
 const failed = (start: number, error: string | undefined, more: Partial<Row> = {}): Row => ({
   start, stop: start + 1, status: 1, key: [start], ...(error === undefined ? {} : { error }), ...more
 });
 
 it('failures are counted by prefix, status and text, and each says which task was the first', () => {
-  const store = new TaskStore();
-  store.append(batchOf([
+  const store = storeWith(batchOf([
     { start: 0, stop: 1 },
     failed(5, 'ValueError: no'),
     failed(3, 'ValueError: no', { lane: 1 }),
-    failed(1, 'ValueError: no', { group: 2 }),
+    failed(1, 'ValueError: no', { lane: 1, group: 2 }),
     failed(2, undefined, { status: 3 })
   ]));
   store.append(batchOf([failed(9, 'KeyError', { run: 1 }), failed(10, 'ValueError: no', { run: 1 })], { seq: 1, first: 5 }));
@@ -23,7 +21,7 @@ it('failures are counted by prefix, status and text, and each says which task wa
   const first = { row: 1, lane: 0, startS: 5, key: "('inc-1', 5)" };
   expect(store.failures(ALL_RUNS)).toEqual([
     { ...no, n: 3, first },
-    { ...no, prefix: 'sum', n: 1, first: { row: 3, lane: 0, startS: 1, key: "('sum-1', 1)" } },
+    { ...no, prefix: 'sum', n: 1, first: { row: 3, lane: 1, startS: 1, key: "('sum-1', 1)" } },
     { prefix: 'inc', status: 'lost', error: null, n: 1, first: { row: 4, lane: 0, startS: 2, key: "('inc-1', 2)" } },
     { ...no, error: 'KeyError', n: 1, first: { row: 5, lane: 0, startS: 9, key: "('inc-1', 9)" } }
   ]);
@@ -42,16 +40,8 @@ it('a task knows its own error, also where the batch before it came in part alre
   expect(store.failures(ALL_RUNS).map(kind => [kind.error, kind.n])).toEqual([['a', 2], ['b', 1], [null, 1]]);
 });
 
-it('a new epoch has no failures of the one before', () => {
-  const store = new TaskStore();
-  store.append(batchOf([failed(0, 'a')]));
-  store.append(batchOf([], { epoch: 'r-2' }));
-  expect(store.failures(ALL_RUNS)).toEqual([]);
-});
-
 it('beyond ten thousand different texts they are no longer told apart', () => {
-  const store = new TaskStore();
-  store.append(batchOf(Array.from({ length: 10_002 }, (_, i) => failed(i, `E: ${i}`))));
+  const store = storeWith(batchOf(Array.from({ length: 10_002 }, (_, i) => failed(i, `E: ${i}`))));
   const kinds = store.failures(ALL_RUNS);
   expect([kinds.length, kinds[9_999]?.error, kinds[10_000]]).toEqual([
     10_001,

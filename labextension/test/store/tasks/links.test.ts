@@ -1,11 +1,11 @@
 // @vitest-environment node
 import { describe, expect, it, vi } from 'vitest';
 
-import { TaskStore } from '../../../src/store';
+import type { TaskStore } from '../../../src/store';
 import { LATE_MS } from '../../../src/store/tasks/links';
 import { RowNumbers } from '../../../src/store/tasks/lane-rows';
 import type { LinkRows } from '../../../src/wire';
-import { batchOf } from '../rows';
+import { batchOf, storeWith } from '../rows';
 
 const NONE: LinkRows = { dependencies: [], nDependencies: 0, dependents: [], nDependents: 0 };
 
@@ -25,8 +25,7 @@ function asking(isThere = true): Asking {
     asked.push(row);
     return isThere ? new Promise<LinkRows | null | Error>(resolve => { waiting.push(resolve); }).then(rows => (rows instanceof Error ? Promise.reject(rows) : rows)) : null;
   };
-  const store = new TaskStore({ clockMs: () => now, ask });
-  store.append(batchOf([{ start: 2, stop: 3, lane: 1 }, { start: 0, stop: 1 }]));
+  const store = storeWith(batchOf([{ start: 2, stop: 3, lane: 1 }, { start: 0, stop: 1 }]), { clockMs: () => now, ask });
   const answer = async (rows: LinkRows | null | Error): Promise<void> => {
     waiting.shift()?.(rows);
     for (let i = 0; i < 5; i += 1) {
@@ -63,22 +62,18 @@ describe('links of a task', () => {
 
   it('are late when the kernel has not answered for three seconds, of which views are told once', async () => {
     vi.useFakeTimers();
-    try {
-      const { store, asked, answer } = asking();
-      store.links(1);
-      store.links(0);
-      await answer(NONE);
-      const told: unknown[] = [];
-      store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
-      vi.advanceTimersByTime(LATE_MS - 1);
-      expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
-      vi.advanceTimersByTime(60_000);
-      expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [1, 0]]);
-      await answer(NONE);
-      expect(store.links(0).kind).toBe('known');
-    } finally {
-      vi.useRealTimers();
-    }
+    const { store, asked, answer } = asking();
+    store.links(1);
+    store.links(0);
+    await answer(NONE);
+    const told: unknown[] = [];
+    store.subscribe(() => told.push(store.links(0)), new AbortController().signal);
+    vi.advanceTimersByTime(LATE_MS - 1);
+    expect([store.links(0), told]).toEqual([{ kind: 'asked', isLate: false }, []]);
+    vi.advanceTimersByTime(60_000);
+    expect([told, asked]).toEqual([[{ kind: 'asked', isLate: true }], [1, 0]]);
+    await answer(NONE);
+    expect(store.links(0).kind).toBe('known');
   });
 
   it('are asked for again two seconds later, where an end had not ended and tasks came, and tell views only of a change', async () => {

@@ -3,13 +3,11 @@ import { expect, it } from 'vitest';
 
 import type { FoundTask } from '../../../../src/charts/tasks/find-task';
 import { MAX_LINES, linesText, relationsOf, unknownText } from '../../../../src/charts/tasks/selected';
-import type { LinkEnd, Links } from '../../../../src/store';
-import { TaskStore } from '../../../../src/store';
-import { batchOf } from '../../../store/rows';
+import { type LinkEnd, type Links, type TaskStore } from '../../../../src/store';
+import { batchOf, storeWith } from '../../../store/rows';
 
 function storeOf(n: number): { store: TaskStore; selected: FoundTask } {
-  const store = new TaskStore();
-  store.append(batchOf(Array.from({ length: n }, (_, i) => ({ start: i, stop: i + 0.5, lane: i % 2, key: [i] }))));
+  const store = storeWith(batchOf(Array.from({ length: n }, (_, i) => ({ start: i, stop: i + 0.5, lane: i % 2, key: [i] }))));
   const detail = store.detail(1, 0)!;
   return { store, selected: { kind: 'ended', ref: { lane: 1, row: 1, startS: 1 }, detail, label: 'thread 2', sharing: 1 } };
 }

@@ -1,24 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
 import { freePlace, layoutPlots, roomOf } from '../../../../src/charts/timeline/drawing';
 import { TimeAxis } from '../../../../src/charts/timeline/time';
 import { TaskStore } from '../../../../src/store';
 import { heldColumns, resourceColumns } from '../../../store/series';
-import { countListeners } from '../../listener-count';
-import type { SmallBatch } from '../../small-batch';
-import { smallBatch, smallRun } from '../../small-batch';
+import { type SmallBatch, smallBatch, smallRun } from '../../small-batch';
+import { fakeTime } from '../../../fake-time';
 
-beforeEach(() => {
-  vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance']
-  });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 const SERIES: Partial<SmallBatch> = {
   nowS: 10,
@@ -34,8 +24,7 @@ function mounted(name: 'resources' | 'cache', batch: Partial<SmallBatch> | null,
   if (batch !== null) {
     store.append(smallBatch(batch));
   }
-  const el = document.createElement('div');
-  document.body.append(el);
+  const el = document.body.appendChild(document.createElement('div'));
   mountTracks(el, store, [name], { signal: new AbortController().signal, axis });
   vi.advanceTimersByTime(50);
   return el;
@@ -63,22 +52,6 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
     );
   });
 
-  it('leaves no listener, timer, frame or element behind', () => {
-    const listeners = countListeners();
-    const store = new TaskStore();
-    const controller = new AbortController();
-    const el = document.createElement('div');
-    document.body.append(el);
-    const axis = new TimeAxis(false);
-    mountTracks(el, store, [name], { signal: controller.signal, axis });
-    store.append(smallBatch({ ...SERIES, active: true, runs: [smallRun()] }));
-    vi.advanceTimersByTime(100);
-    expect([store.listenerCount, listeners.alive() > 0]).toEqual([1, true]);
-    controller.abort();
-    axis.show({ kind: 'fit' });
-    expect([store.listenerCount, listeners.alive(), vi.getTimerCount(), el.childNodes.length]).toEqual([0, 0, 0, 0]);
-  });
-
   it('reads values by Shift and arrows, politely, and shares the cursor', () => {
     const axis = new TimeAxis(false);
     const el = mounted(name, SERIES, axis);
@@ -97,17 +70,6 @@ describe.each(['resources', 'cache'] as const)('%s', name => {
     canvas?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
     expect(axis.cursorS).toBeNull();
   });
-});
-
-it('gauges of what has ended say mean, peak and limit, to those who see and to those who do not', () => {
-  const el = mounted('resources', SERIES);
-  expect([...el.querySelectorAll('[role=meter]')].map(m => [m.getAttribute('aria-valuenow'), m.getAttribute('aria-valuetext')])).toEqual([
-    ['75', '75%, peak 100% · 100% = all 2 cores available'],
-    ['25', '2 GB, limit 8 GB']
-  ]);
-  expect([...el.querySelectorAll('td')].map(cell => cell.textContent)).toEqual([
-    'CPU', '75%', '100%', '10 s', '100% = all 2 cores available', 'Memory', '', '2 GB', '5 s', 'limit 8 GB'
-  ]);
 });
 
 it('the cache says its peak as text and group by group, and can be counted in keys', () => {
@@ -129,8 +91,7 @@ it('axes, gauges and words of a session are of what runs now, else of what ended
   const large = smallRun({ startS: 0, stopS: 10, status: 'finished' });
   store.append(smallBatch({ ...SERIES, runs: [large] }));
   const els = (['resources', 'cache'] as const).map(name => {
-    const el = document.createElement('div');
-    document.body.append(el);
+    const el = document.body.appendChild(document.createElement('div'));
     mountTracks(el, store, [name], { signal: new AbortController().signal, shows: 'now' });
     return el;
   });

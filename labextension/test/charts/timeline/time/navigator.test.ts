@@ -1,16 +1,13 @@
 // @vitest-environment node
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi, beforeEach } from 'vitest';
 
-import type { Scene } from '../../../../src/charts/tasks/scene';
-import { sceneOf } from '../../../../src/charts/tasks/scene';
+import { type Scene, sceneOf } from '../../../../src/charts/tasks/scene';
 import { Folding, LaneList } from '../../../../src/charts/tasks/rows';
-import { Navigator, TimeAxis, lastStretch, shownTime } from '../../../../src/charts/timeline/time';
-import type { RunRange } from '../../../../src/store';
-import { ALL_RUNS, TaskStore } from '../../../../src/store';
+import { type View, Navigator, TimeAxis, lastStretch, shownTime, ShownRuns } from '../../../../src/charts/timeline/time';
+import { type RunRange, ALL_RUNS, TaskStore } from '../../../../src/store';
 import type { Run } from '../../../../src/wire';
-import { batchOf } from '../../../store/rows';
-import type { SmallBatch } from '../../small-batch';
-import { smallRun } from '../../small-batch';
+import { batchOf, storeWith } from '../../../store/rows';
+import { type SmallBatch, smallRun, smallBatch } from '../../small-batch';
 
 const BOX = { plotLeftPx: 100, plotWidthPx: 1000 };
 
@@ -51,9 +48,7 @@ describe('scene', () => {
 
   it('of one compute has only its time and its lanes', () => {
     const scene = fitted(storeOf(TWO), { firstRun: 1, lastRun: 1 });
-    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([
-      [LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]
-    ]);
+    expect([scene?.lanes, scene?.bounds, scene?.zeroS, scene?.runs]).toEqual([[LANES[0]], { startS: 10, stopS: 20.2 }, 10, [1, 1]]);
   });
 
   it('grows with the clock and lanes of tasks in flight', () => {
@@ -76,9 +71,7 @@ it('paused time shows what was known then, and grows no more', () => {
     const { bounds, nowS, growing, paused } = fitted(store, ALL_RUNS, pausedAtS) ?? {};
     return [bounds, nowS, growing, paused];
   };
-  expect([scene(15), scene(4)]).toEqual([
-    [{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]
-  ]);
+  expect([scene(15), scene(4)]).toEqual([[{ startS: 0, stopS: 15.3 }, 15, false, true], [{ startS: 0, stopS: 4.08 }, 4, false, true]]);
 });
 
 it('the last stretch of work ends at a long pause', () => {
@@ -132,9 +125,7 @@ describe('navigator', () => {
     const { navigator, chosen } = made(true);
     navigator.toggleFollow();
     navigator.toggleFollow();
-    expect(chosen.mock.calls).toEqual([
-      [{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]
-    ]);
+    expect(chosen.mock.calls).toEqual([[{ kind: 'free', span: { startS: 10, stopS: 20.2 } }], [{ kind: 'follow', widthS: null }]]);
   });
 
   it('does what the host says without reporting it back, and ignores nonsense', () => {
@@ -157,4 +148,131 @@ describe('navigator', () => {
     navigator.pan(5, BOX);
     expect([navigator.refresh(), chosen.mock.calls]).toEqual([null, []]);
   });
+});
+
+function storeOfTenSeconds(): TaskStore {
+  const store = storeWith(smallBatch({ nowS: 20, active: false, runs: [smallRun({ startS: 10, stopS: 20, status: 'finished' })] }));
+  return store;
+}
+
+it('a gesture in one chart moves all charts on the axis, and only the one it was made in reports it', () => {
+  const store = storeOfTenSeconds();
+  const axis = new TimeAxis(false);
+  const reports = [vi.fn(), vi.fn()];
+  const [one, other] = reports.map(chosen => new Navigator(view => shownTime(store, ALL_RUNS, view), axis, chosen));
+  one?.refresh();
+  one?.zoom(0.5, 600, BOX);
+  expect(other?.refresh()?.span).toEqual(one?.time?.span);
+  expect(other?.time?.span.startS).toBeCloseTo(12.55, 9);
+  expect(reports.map(report => report.mock.calls.length)).toEqual([1, 0]);
+});
+
+it('tells of every change of view and cursor, not of the same cursor again, until the signal aborts', () => {
+  const axis = new TimeAxis(true);
+  const heard = vi.fn(() => [axis.view.kind, axis.cursorS]);
+  const controller = new AbortController();
+  axis.subscribe(heard, controller.signal);
+  axis.point(3);
+  axis.point(3);
+  axis.show({ kind: 'fit' });
+  axis.point(null);
+  controller.abort();
+  axis.point(4);
+  axis.subscribe(heard, controller.signal);
+  expect(heard.mock.results.map(({ value }) => value as unknown)).toEqual([['follow', 3], ['fit', 3], ['fit', null]]);
+});
+
+it('plots begin where the chart that needs most room begins while it is there, and the others hear when that changes', () => {
+  const axis = new TimeAxis(false);
+  const heard = vi.fn();
+  axis.subscribe(heard, new AbortController().signal);
+  const [gantt, cache] = [{}, {}];
+  const [ganttEnd, cacheEnd] = [new AbortController(), new AbortController()];
+  const reserve = (chart: object, gutterPx: number): [number, number] =>
+    [axis.reserve(chart, gutterPx, (chart === gantt ? ganttEnd : cacheEnd).signal), heard.mock.calls.length];
+  expect([reserve(gantt, 80), reserve(cache, 60)]).toEqual([[80, 0], [80, 0]]);
+  expect([reserve(cache, 90), reserve(gantt, 80)]).toEqual([[90, 1], [90, 1]]);
+  cacheEnd.abort();
+  expect([reserve(gantt, 80), reserve(cache, 260), reserve(gantt, 80)]).toEqual([[80, 2], [80, 2], [80, 2]]);
+});
+
+const over = (run: number, startS: number, stopS: number): Run => smallRun({ run, startS, stopS, status: 'finished' });
+const going = (run: number, startS: number): Run => smallRun({ run, startS });
+const FIRST = over(0, 0, 5);
+const SECOND = over(1, 10, 12);
+
+let store: TaskStore;
+let axis: TimeAxis;
+let nBatches = 0;
+
+beforeEach(() => {
+  store = new TaskStore({ clockMs: () => 0 });
+  axis = new TimeAxis(true);
+  nBatches = 0;
+});
+
+function hear(nowS: number, ...runs: Run[]): void {
+  store.append(smallBatch({ nowS, runs, seq: nBatches, active: runs.some(run => run.status === 'running') }));
+  nBatches += 1;
+}
+
+function shown(view: View = axis.view, shows: 'now' | 'all' = 'now'): [number, number | null] {
+  const runRange = new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, shows);
+  runRange.refresh(view);
+  return [runRange.firstRun, runRange.lastRun];
+}
+
+it('shows all there is before anything ran, and of one cell', () => {
+  expect([shown(), shown(axis.view, 'all')]).toEqual([[0, null], [0, null]]);
+  hear(20, FIRST, SECOND);
+  expect(shown(axis.view, 'all')).toEqual([0, null]);
+});
+
+it('shows what ended last, and moves to a compute that begins', () => {
+  const runRange = new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, 'now');
+  const seen = [[FIRST], [FIRST, SECOND], [going(2, 20)], [going(3, 21)], [over(2, 20, 30), over(3, 21, 22)]].map(runs => {
+    hear(30, ...runs);
+    runRange.refresh(axis.view);
+    return runRange.id;
+  });
+  expect(seen).toEqual(['0 to 0', '1 to 1', '2 to 2', '2 to 3', '2 to 2']);
+});
+
+describe('what a person looks at stays', () => {
+  const free = (startS: number, stopS: number): View => ({ kind: 'free', span: { startS, stopS } });
+
+  it.each([
+    ['a part of an earlier compute', free(1, 4), [0, 0]],
+    ['a part in which two ran', free(4, 11), [0, 1]],
+    ['the one that runs', free(21, 23), [2, 2]],
+    ['a time in which nothing ran: what runs now', free(6, 9), [2, 2]],
+    ['the last seconds', { kind: 'follow', widthS: 20 } satisfies View, [1, 2]]
+  ] as const)('%s', (_name, view, expected) => {
+    hear(30, FIRST, SECOND, going(2, 20));
+    expect(shown(view)).toEqual(expected);
+  });
+
+  it('one compute, or all, which a person selected', () => {
+    hear(30, FIRST, SECOND, going(2, 20));
+    const seen = ([0, 'all', null] as const).map(chosen => {
+      axis.choose(chosen);
+      return shown();
+    });
+    expect(seen).toEqual([[0, 0], [0, null], [2, 2]]);
+  });
+
+  it('what ran when time was paused', () => {
+    hear(30, FIRST, over(1, 10, 12), going(2, 20));
+    const seen = [11, 15, 4].map(pausedAtS => {
+      axis.pauseAt(pausedAtS);
+      return shown();
+    });
+    expect(seen).toEqual([[1, 1], [1, 1], [0, 0]]);
+  });
+});
+
+it('of what was cleared away shows nothing', () => {
+  hear(30, FIRST, SECOND);
+  new ShownRuns(store, { firstRun: 0, lastRun: null }, axis, 'now').toggleClear();
+  expect(shown()).toEqual([2, null]);
 });

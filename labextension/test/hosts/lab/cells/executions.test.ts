@@ -1,27 +1,28 @@
 // @vitest-environment node
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, beforeEach, vi } from 'vitest';
 
 import { type CellFacts, type Execution, isCurrent, executionsByCell, runRangeOf } from '../../../../src/hosts/lab/cells/executions';
 import { smallRun } from '../../../charts/small-batch';
+import { type Question, BusyMachine } from '../../../../src/hosts/lab/cells/busy-machine';
+import type { Explained } from '../../../../src/wire';
+import { fakeTime } from '../../../fake-time';
 
-describe('executionsByCell', () => {
-  it('puts the computes of each execution of a cell together', () => {
-    const ended = { status: 'finished', cell: 'a' } as const;
-    const runs = [
-      smallRun({ ...ended, run: 0, executionCount: 1, startS: 0, stopS: 100 }),
-      smallRun({ ...ended, run: 3, executionCount: 4, sourceCrc: 7, startS: 220, stopS: 223, nTasks: 5 }),
-      smallRun({ ...ended, run: 2, executionCount: 4, sourceCrc: 7, startS: 200, stopS: 202, status: 'erred', nRuns: 1000 }),
-      smallRun({ run: 4, cell: 'b', executionCount: 5, startS: 300 }),
-      smallRun({ run: 5, cell: null, executionCount: 6 })
-    ];
-    expect([...executionsByCell(runs)]).toEqual([
-      ['a', [
-        { executionCount: 1, sourceCrc: null, status: 'finished', runs: [0], nRuns: 1, nTasks: 10 },
-        { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nRuns: 1001, nTasks: 15 }
-      ]],
-      ['b', [{ executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nRuns: 1, nTasks: 10 }]]
-    ]);
-  });
+it('executionsByCell: puts the computes of each execution of a cell together', () => {
+  const ended = { status: 'finished', cell: 'a' } as const;
+  const runs = [
+    smallRun({ ...ended, run: 0, executionCount: 1, startS: 0, stopS: 100 }),
+    smallRun({ ...ended, run: 3, executionCount: 4, sourceCrc: 7, startS: 220, stopS: 223, nTasks: 5 }),
+    smallRun({ ...ended, run: 2, executionCount: 4, sourceCrc: 7, startS: 200, stopS: 202, status: 'erred', nRuns: 1000 }),
+    smallRun({ run: 4, cell: 'b', executionCount: 5, startS: 300 }),
+    smallRun({ run: 5, cell: null, executionCount: 6 })
+  ];
+  expect([...executionsByCell(runs)]).toEqual([
+    ['a', [
+      { executionCount: 1, sourceCrc: null, status: 'finished', runs: [0], nRuns: 1, nTasks: 10 },
+      { executionCount: 4, sourceCrc: 7, status: 'erred', runs: [2, 3], nRuns: 1001, nTasks: 15 }
+    ]],
+    ['b', [{ executionCount: 5, sourceCrc: null, status: 'running', runs: [4], nRuns: 1, nTasks: 10 }]]
+  ]);
 });
 
 it('charts of an execution show its computes, and those to come only while its cell runs', () => {
@@ -45,7 +46,29 @@ describe('isCurrent', () => {
     ['of a cell that ran while the page was reloaded', true, {}, { executionCount: null, witnessed: 4 }],
     ['of a cell that is edited while it runs', true, { status: 'running' }, { executionCount: null, isRunning: true, sourceCrc: 8 }],
     ['of a thread that nobody can tell the execution of', false, { executionCount: null }, {}]
-  ])('%s: %s', (_, shown, execution, facts) => {
-    expect(isCurrent({ ...finished, ...execution }, { ...cell, ...facts })).toBe(shown);
+  ])('%s: %s', (_, shown, execution, facts) => { expect(isCurrent({ ...finished, ...execution }, { ...cell, ...facts })).toBe(shown); });
+});
+
+beforeEach(fakeTime);
+const said = (busy: string | null): Explained => ({ kind: 'explained', explanation: { makespanS: 1, answer: '', busy, findings: [], path: { reason: '' } } });
+
+it('one execution is asked about at a time, again after the wait of each "later", and none that was dropped', async () => {
+  const [asked, told]: [number[], unknown[]] = [[], []];
+  const answers: Explained[] = [{ kind: 'later', waitS: 2 }, { kind: 'later', waitS: 3 }, said('busy'), { kind: 'none', reason: '' }, said(null)];
+  const machine = new BusyMachine(({ firstRun }) => {
+    asked.push(firstRun);
+    return Promise.resolve(answers.shift() ?? said('too often'));
   });
+  const questions = [1, 2, 3, 4].map((run): Question => ({ runRange: { firstRun: run, lastRun: run }, tell: busy => { told.push([run, busy]); } }));
+  questions.forEach(question => { machine.ask(question); machine.ask(question); });
+  machine.drop(questions[1]!);
+  const states: unknown[] = [];
+  for (const ms of [0, 1999, 1, 2999, 1]) {
+    await vi.advanceTimersByTimeAsync(ms);
+    states.push([...asked]);
+  }
+  expect([states, told]).toEqual([
+    [[1], [1], [1, 1], [1, 1], [1, 1, 1, 3, 4]],
+    [[1, 'busy'], [3, null], [4, null]]
+  ]);
 });

@@ -1,21 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { mountTracks } from '../../../../src/charts/tracks';
-import type { LinkRows } from '../../../../src/wire';
-import { MAX_LINKS } from '../../../../src/wire';
-import { TaskStore } from '../../../../src/store';
-import type { Row } from '../../../store/rows';
-import { batchOf } from '../../../store/rows';
+import { type LinkRows, MAX_LINKS } from '../../../../src/wire';
+import type { TaskStore } from '../../../../src/store';
+import { type Row, batchOf, storeWith } from '../../../store/rows';
 import { smallRun } from '../../small-batch';
+import { fakeTime } from '../../../fake-time';
+import { findingsOf } from '../../../../src/charts/tasks/why/findings';
+import type { StoryLine } from '../../../../src/charts/ui/keeping';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'cancelAnimationFrame', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  document.body.replaceChildren();
-});
+beforeEach(fakeTime);
 
 /** Rows 0 to 2 are needed by 3, which 4 and 5 need; one more needs it and runs; all of it in ten seconds. */
 const ROWS: Row[] = [
@@ -34,13 +28,11 @@ const LINKS: Record<number, LinkRows> = {
 };
 
 function mounted(links = LINKS, isAnswered = true): { store: TaskStore; el: HTMLElement; press: (key: string, shiftKey?: boolean) => (string | null)[]; card: () => string[]; range: () => (number | undefined)[] } {
-  const store = new TaskStore({ ask: number => (isAnswered ? Promise.resolve(links[number] ?? none) : new Promise(() => undefined)) });
-  store.append(batchOf(ROWS, {
+  const store = storeWith(batchOf(ROWS, {
     runs: [smallRun({ startS: 0 })], nowS: 10, active: true,
     running: [{ run: 0, lane: 1, group: 0, keyText: 'open', startS: 7.5 }]
-  }));
-  const el = document.createElement('div');
-  document.body.append(el);
+  }), { ask: number => (isAnswered ? Promise.resolve(links[number] ?? none) : new Promise(() => undefined)) });
+  const el = document.body.appendChild(document.createElement('div'));
   const chart = mountTracks(el, store, ['tasks'], { signal: new AbortController().signal });
   vi.advanceTimersByTime(50);
   return {
@@ -103,4 +95,48 @@ describe('the neighbours of the selected task', () => {
       [], ['d', ''], ['d', 'Dependencies: the kernel does not answer while it is busy; they come when it does.']
     ]);
   });
+});
+
+/** Two tasks, the first of which is selected, and a kernel that tells these stories. */
+async function selected(stories?: Readonly<Record<string, readonly StoryLine[]>>) {
+  const store = storeWith(batchOf([{ start: 0, stop: 1, key: 'a' }, { start: 1, stop: 2, key: 'b' }], { runs: [smallRun({ startS: 0 })], nowS: 2 }));
+  const el = document.body.appendChild(document.createElement('div'));
+  const asked: unknown[] = [];
+  const story = (run: number, key: string): Promise<readonly StoryLine[]> => {
+    asked.push([run, key]);
+    return stories?.[key] === undefined ? Promise.reject(new Error('no longer kept')) : Promise.resolve(stories[key]);
+  };
+  mountTracks(el, store, ['tasks'], { signal: new AbortController().signal, ...(stories === undefined ? {} : { findings: findingsOf({ story, explain: () => Promise.resolve({ kind: 'none', reason: '' }) }) }) });
+  const settle = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(50); };
+  const pressKey = async (key: string): Promise<void> => {
+    el.querySelector('canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key }));
+    await settle();
+  };
+  const button = (): HTMLButtonElement | undefined => [...el.querySelectorAll<HTMLButtonElement>('.tsk-gantt-card button')].find(({ textContent }) => textContent === 'Story');
+  const press = async (): Promise<void> => {
+    button()?.click();
+    await settle();
+  };
+  const lines = (): string[] => [...el.querySelectorAll('.tsk-gantt-story tr')].map(({ children }) => [...children].map(({ textContent }) => textContent).join(' | '));
+  await settle();
+  await pressKey('n');
+  await pressKey('p');
+  return { asked, pressKey, press, lines, button };
+}
+
+it('tells the story of the selected task when it is wanted, and of the next one when that is', async () => {
+  const { asked, pressKey, press, lines, button } = await selected({ a: [['0 s', 'started'], ['1 s', 'finished\nafter 1 s']] });
+  expect([lines(), button()?.getAttribute('aria-pressed')]).toEqual([[], 'false']);
+  await press();
+  expect([lines(), button()?.getAttribute('aria-pressed')]).toEqual([['0 s | started', '1 s | finished\\nafter 1 s'], 'true']);
+  await pressKey('n');
+  expect(lines()).toEqual([]);
+  await press();
+  expect([lines(), asked]).toEqual([[' | no longer kept'], [[0, 'a'], [0, 'b']]]);
+  await press();
+  expect(lines()).toEqual([]);
+});
+
+it('offers none where no kernel is', async () => {
+  expect((await selected()).button()).toBeUndefined();
 });
