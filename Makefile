@@ -71,7 +71,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-.PHONY: demo test quick setup lint typecheck unit unit-python unit-frontend faults upstream upstream-distributed minimum unlocked releases newest lock binder terminal packaging notebooks browser lab42 docs docs-check bench bench-quick \
+.PHONY: demo test quick setup lint typecheck unit unit-python unit-quick unit-frontend faults upstream upstream-distributed minimum unlocked releases newest lock binder terminal packaging notebooks browser lab42 docs docs-check bench bench-quick \
 	pictures clean help
 
 demo: ## open the quickstart in JupyterLab (with CI=true: run it headless, keep the results)
@@ -90,8 +90,8 @@ test: ## check everything
 		$(addprefix timed-,typecheck unit-frontend notebooks docs-check docs lint upstream); \
 	for step in unit-python newest faults terminal packaging browser; do $(MAKE) timed-$$step; done
 
-quick: setup ## style, types and unit tests: what to run before each commit
-	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 unit-python typecheck unit-frontend lint
+quick: setup ## style, types and unit tests, without those that start clusters or generate computes: what to run before each commit
+	$(MAKE) --jobs=2 --output-sync=target SIDE_BY_SIDE=1 unit-quick typecheck unit-frontend lint
 
 # A check, and a line with its seconds for the table at the end of `make test`.
 TIMES := build/seconds-of-steps
@@ -117,6 +117,9 @@ unit: unit-python unit-frontend ## Python and TypeScript unit tests, doctests
 unit-python: setup
 	$(UNIT)
 	$(MEMORY)
+
+unit-quick: setup
+	$(UNIT) --ignore=tests/unit/cluster --ignore=tests/truth --ignore=tests/property
 
 unit-frontend: setup
 	npm run --silent test

@@ -9,10 +9,11 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.record import recorder
+from taskscope.record import recorder, runs
+from taskscope.record.tables import log
 from taskscope.session import current
 
-_MAX_RUNS = 500
+_MAX_RUNS = 1_000
 
 
 def kept_bytes(n: int) -> float:
@@ -30,17 +31,21 @@ def kept_bytes(n: int) -> float:
 
 def test_a_compute_keeps_little_and_beyond_the_bound_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "_MAX_RUNS", _MAX_RUNS)
+    # Fewer of the newest are objects than in use, and fewer are packed and unpacked together.
+    for module in (runs, log):
+        monkeypatch.setattr(module, "_N_OPEN", 100)
+        monkeypatch.setattr(module, "_N_PACKED", 25)
     tracemalloc.start()
     try:
-        with taskscope.profile(display=False, max_tasks=50, stacks=False) as run:
-            kept_bytes(100)
-            below = kept_bytes(_MAX_RUNS - 100)
-            kept_bytes(100)
-            beyond = kept_bytes(_MAX_RUNS - 100)
+        with taskscope.profile(display=False, stacks=False) as run:
+            kept_bytes(300)
+            below = kept_bytes(_MAX_RUNS - 300)
+            kept_bytes(300)
+            beyond = kept_bytes(_MAX_RUNS - 300)
     finally:
         tracemalloc.stop()
-    # They are 730 and 260; it was 4,300 for each compute.
+    # They are 700 to 760 and 100 to 290; it was 5,400 for each compute with its row.
     assert (below < 1_000, beyond < 400) == (True, True), (below, beyond)
     recording = run.recording
-    assert (recording.runs[0].n_runs, len(recording.runs)) == (500, 501)
-    assert "1,000 computes · 1,000 tasks" in recording.summary()
+    assert (recording.runs[0].n_runs, len(recording.runs)) == (1_000, 1_001)
+    assert "2,000 computes · 2,000 tasks" in recording.summary()
