@@ -59,6 +59,8 @@ from taskscope.record.writers.runlog import RunLog, take
 _MAX_WORKER_SAMPLES = 200_000
 _MAX_STEALS = 100_000
 _MAX_RUNS = 10_000
+_MOST_WAITING = 200
+"""How many computes may begin before one is folded."""
 _MAX_LOG_LINES = 10_000
 _MAX_SAMPLES = 500_000
 _MAX_HELD_ROWS = 300_000
@@ -150,8 +152,13 @@ class Recorder:
         return self._dates.at(self.origin + time_s)
 
     def put(self, log: RunLog) -> None:
-        """Start its run; safe from any thread."""
+        """Start its run; safe from any thread.
+
+        Where computes come faster than one thread can fold them beside, this thread helps.
+        """
         self._arrived.append(log)
+        if len(self._arrived) > _MOST_WAITING:
+            self.pull()
 
     def fault(self, where: str, error: BaseException) -> None:
         """Count a fault of taskscope, which the user's computation must never see."""

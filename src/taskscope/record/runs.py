@@ -13,7 +13,7 @@ from taskscope.record.run import RunState
 OneRun: TypeAlias = RunState | EndedRun | PackedRun
 AnyRun: TypeAlias = OneRun | AddedRuns
 
-_N_OPEN = 1_000
+_N_OPEN = 250
 """How many of the newest runs are not packed: those that pages and files read."""
 _N_PACKED = 100
 """How many are packed together."""

@@ -67,6 +67,18 @@ def record_computes(recorder: Recorder, clock: FakeClock, n: int) -> None:
         recorder.pull_all()
 
 
+def test_computes_that_come_faster_than_they_are_folded_are_folded_as_others_begin(
+    fake_clock: FakeClock,
+) -> None:
+    recorder = Recorder(clock=fake_clock)
+    for number in range(500):
+        log = begin_run(recorder, independent([f"x-{number}"]))
+        write_task(log, f"x-{number}", log.start, log.start + 1)
+        end_run(log)
+    # As the 201st and the 402nd began, all that had ended before.
+    assert recorder.cursor == 401
+
+
 def counted(recorder: Recorder, *window: int) -> list[tuple[object, ...]]:
     return [(row.run, row.prefix, row.finished, row.duration_s) for row in recorder.progress(*window)]
 

@@ -167,7 +167,7 @@ def count_by_run(blocks: Sequence[RowBlock]) -> Mapping[int, int]:
     return counts
 
 
-_N_OPEN = 1_000
+_N_OPEN = 250
 """How many of the newest blocks of tasks are not packed."""
 _N_PACKED = 100
 """How many are packed together."""
