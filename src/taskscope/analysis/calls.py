@@ -286,7 +286,7 @@ def flame_message(stacks: StackColumns) -> dict[str, Any]:
     """
     rows = stacks.rows
     drawn, kept = _kept(stacks, _MAX_CALLS)
-    bin_s, at, row, share = _binned(rows.start, stacks.cycle_s or _CYCLE_S)
+    bin_s, at, row, share = _binned(rows.start, rows.worker, stacks.cycle_s or _CYCLE_S)
     numbers, bins_of_rows = np.unique(at, return_inverse=True)
     n_prefixes, n_calls = max(len(stacks.prefixes), 1), len(kept) + 1
     places = (bins_of_rows * n_prefixes + rows.prefix[row]) * n_calls + drawn[rows.node[row]] + 1
@@ -315,24 +315,39 @@ def flame_message(stacks: StackColumns) -> dict[str, Any]:
 
 
 def _binned(
-    begins: NDArray[np.float64], cycle_s: float
+    begins: NDArray[np.float64], worker: NDArray[np.integer], cycle_s: float
 ) -> tuple[float, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the width of bins, then the bin, the row and the share of each part of a row.
 
-    A cycle that others follow is taken to last `cycle_s`: its rows are divided where the next bin begins.
+    A cycle lasts until its worker's next one, `cycle_s` at most: its rows are divided where the next bin
+    begins. How long one lasts that no other follows is not known.
     """
     since_s = begins - begins.min(initial=np.inf)
     bin_s = cycle_s
     while len(np.unique(since_s // bin_s)) > _MAX_BINS:
         bin_s *= 2
     at = (since_s // bin_s).astype(np.int64)
-    ordered = np.append(np.unique(since_s), np.inf)
-    is_followed = ordered[np.searchsorted(ordered, since_s, "right")] <= since_s + 1.5 * cycle_s
-    beyond = np.where(is_followed, np.clip((since_s + cycle_s - (at + 1) * bin_s) / cycle_s, 0.0, 1.0), 0.0)
+    lasts_s = _next_s(since_s, worker) - since_s
+    lasts_s = np.where(lasts_s <= 1.5 * cycle_s, np.minimum(lasts_s, cycle_s), np.nan)
+    beyond = np.nan_to_num(np.clip((since_s + lasts_s - (at + 1) * bin_s) / lasts_s, 0.0, 1.0))
     divided = np.flatnonzero(beyond)
     row = np.concatenate([np.arange(len(begins)), divided])
     share = np.concatenate([1.0 - beyond, beyond[divided]])
     return bin_s, np.concatenate([at, at[divided] + 1]), row, share
+
+
+def _next_s(begins: NDArray[np.float64], worker: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return when the next cycle of each row's worker begins; infinity where there is none."""
+    order = np.lexsort((begins, worker))
+    ordered, owner = begins[order], worker[order]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (np.diff(ordered) != 0) | (np.diff(owner) != 0)
+    first = np.flatnonzero(is_first)
+    following = np.append(ordered[first[1:]], np.inf)
+    following[:-1][np.diff(owner[first]) != 0] = np.inf
+    found = np.empty(len(order))
+    found[order] = np.repeat(following[: len(first)], np.diff(np.append(first, len(order))))
+    return found
 
 
 def _whole_parts(

@@ -62,7 +62,14 @@ def test_an_even_load_of_processes_whose_cycles_begin_at_other_times_is_even() -
             log.hand_over(begins_s + cycle, [CountedCalls(0, "x", worker, (), 100, 1.0)])
     _, threads = load(log.between(0, None))
     # How long the last cycles took is not known.
-    assert threads[1:-2] == pytest.approx([3.0] * 18)
+    assert threads[1:-1] == pytest.approx([3.0] * 18)
+
+
+def test_cycles_that_were_cut_short_last_until_the_next_one() -> None:
+    cycles = ((0.0, 0.6), (0.6, 1.0), (1.6, 0.52), (2.12, 0.01))
+    samples = [Sample((), 1, seconds, start_s=at) for at, seconds in cycles]
+    starts, threads = load(stacks_of(samples))
+    assert (starts, [round(n, 6) for n in threads]) == ([100.0, 101.0, 102.0], [1.0, 1.0, 0.13])
 
 
 def test_a_pause_has_no_bins_and_what_comes_after_it_is_apart() -> None:
