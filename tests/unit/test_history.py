@@ -100,6 +100,40 @@ def test_a_folder_that_cannot_be_written_is_one_warning_until_it_can(shell: Shel
     assert shell["total"] == 1
 
 
+FULL = """
+import resource, sys, threading
+import dask, taskscope
+from taskscope.session import current
+from tests.support.shell import Shell, shell_with_taskscope
+from tests.support.waiting import until
+
+def kept_no():
+    return [message.text for message in current().recorder.messages if "kept" in message.text]
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+with shell_with_taskscope() as shell:
+    shell.run_line_magic("taskscope", f"history on --longer 1e-9 --folder {sys.argv[1]}")
+    tasks = [dask.delayed(abs)(-n, dask_key_name=f"key-{n * n}") for n in range(2_000)]
+    assert sum(dask.compute(*tasks, scheduler="threads")) == 1_999_000
+    assert sum(dask.compute(*tasks, scheduler="threads")) == 1_999_000
+    until(kept_no)
+    shell.run_line_magic("taskscope", "history off")
+    until(lambda: not [thread for thread in threading.enumerate() if "taskscope-history" in thread.name])
+    print(*kept_no(), sep="\\n")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's size")
+def test_on_a_full_disk_there_is_one_line_and_computes_go_on(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, check=False, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("long computes are not kept: ")
+    assert "File too large" in line
+
+
 KILLED = """
 import os, signal, sys, time
 import dask, taskscope
@@ -161,6 +195,48 @@ class World:
     def end(self) -> None:
         self.history.turn_off()
         self.session.pump.stop()
+
+
+GROWS = """
+import sys
+import dask
+from taskscope.options import HistoryOptions
+from taskscope.profiling import profile
+from taskscope.history import current
+
+def wait():
+    while not list(current().folder.glob("dask-theirs-*")):
+        pass
+    print("grows", flush=True)
+    sys.stdin.read()
+
+with profile(display=False, label="theirs"):
+    current().turn_on(HistoryOptions(folder=sys.argv[1], longer_s=1e-9))
+    dask.delayed(wait)().compute(scheduler="threads")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_file_that_grows_stays_in_a_full_folder_until_its_kernel_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", GROWS, str(tmp_path)]
+    mine, short = World(tmp_path), World(tmp_path, most_bytes=1)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
+        assert kernel.stdout is not None
+        assert kernel.stdout.readline() == "grows\n"
+        begin_run(mine.session.recorder, {"x-1": ()}).label = "mine"
+        mine.session.pump.wake()
+        until(lambda: len(list(tmp_path.iterdir())) == 2)
+        short.fill()
+        until(lambda: names(tmp_path) == ["mine", "theirs"])
+        kernel.kill()
+    short.fill()
+    until(lambda: names(tmp_path) == ["mine"])
+    mine.end()
+    short.end()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name.split("-")[1] for path in folder.iterdir())
 
 
 def test_only_long_computes_are_kept(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from taskscope.sources.local.timing import TimedTask
 from taskscope.sources.stacks import (
     Running,
     Sample,
+    SamplingThread,
     TaskStacks,
     Wake,
     calls_from,
@@ -290,3 +291,24 @@ def test_where_tasks_take_turns_one_look_counts_for_waiting_and_one_for_the_turn
         Sample(f"task {n % 4}", [(code, n)], 0.03 if n < 4 else 0.01, None) for n in range(8)
     ]
     assert sys.getswitchinterval() == before_s
+
+
+def test_a_task_that_begins_while_the_thread_is_leaving_is_sampled() -> None:
+    looks, begun = threading.Semaphore(0), threading.Event()
+
+    def look(_: Wake) -> float:
+        looks.release()
+        return 0.001
+
+    def is_wanted() -> bool:
+        # A task begins right after its thread was not yet seen.
+        if not begun.is_set():
+            begun.set()
+            thread.begin(0.001)
+        return False
+
+    thread = SamplingThread("taskscope-leaving", look, is_wanted, lambda _error: None, -1.0)
+    thread.begin(0.001)
+    assert looks.acquire(timeout=PATIENCE_S)
+    assert looks.acquire(timeout=PATIENCE_S)
+    thread.stop()
