@@ -98,10 +98,10 @@ def row(place: str, kind: str, compute: Compute, work: Any, cpu_s: float, rounds
 
 
 def rows(*, quick: bool) -> Iterator[list[str]]:
-    held_s, free_s, rounds = (1.0, 1.0, 1) if quick else (4.5, 1.5, 2)
+    held_s, free_s, rounds = (1.0, 1.0, 1) if quick else (2.25, 0.75, 2)
     for place, (opened, n_cores) in PLACES.items():
         with opened() as compute:
-            # Where tasks hold the interpreter's lock, samples are half as frequent.
+            # Where tasks hold the interpreter's lock, samples are fewer.
             yield row(place, "pure Python", compute, held, held_s, rounds)
             yield row(place, "NumPy", compute, multiplied, free_s * n_cores, rounds)
 
