@@ -9,8 +9,8 @@ import dask
 import pytest
 
 import taskscope
-from taskscope.record import recorder, runs
-from taskscope.record.tables import log
+from taskscope.record import recorder
+from taskscope.record.tables import packing
 from taskscope.session import current
 
 _MAX_RUNS = 1_000
@@ -32,9 +32,8 @@ def kept_bytes(n: int) -> float:
 def test_a_compute_keeps_little_and_beyond_the_bound_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "_MAX_RUNS", _MAX_RUNS)
     # Fewer of the newest are objects than in use, and fewer are packed and unpacked together.
-    for module in (runs, log):
-        monkeypatch.setattr(module, "_N_OPEN", 100)
-        monkeypatch.setattr(module, "_N_PACKED", 25)
+    monkeypatch.setattr(packing, "N_OPEN", 100)
+    monkeypatch.setattr(packing, "N_PACKED", 25)
     tracemalloc.start()
     try:
         with taskscope.profile(display=False, stacks=False) as run:

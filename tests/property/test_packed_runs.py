@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from taskscope.record import Recorder, RunLog
 from taskscope.record import recorder as recorder_module
-from taskscope.record import runs as runs_module
-from taskscope.record.tables import log as log_module
+from taskscope.record.tables import packing
 from taskscope.recording import Recording
 from tests.support.fakes.clock import FakeClock
 from tests.support.recordings.run_writing import begin_run, end_run, independent, write_task
@@ -80,10 +79,8 @@ def test_what_is_read_is_the_same_with_old_computes_packed(
     found = []
     for n_open, n_packed in ((10_000, 10_000), (2, 2)):
         with (
-            patch.object(runs_module, "_N_OPEN", n_open),
-            patch.object(runs_module, "_N_PACKED", n_packed),
-            patch.object(log_module, "_N_OPEN", n_open),
-            patch.object(log_module, "_N_PACKED", n_packed),
+            patch.object(packing, "N_OPEN", n_open),
+            patch.object(packing, "N_PACKED", n_packed),
             patch.object(recorder_module, "_MAX_RUNS", max_runs),
         ):
             found.append(list(recorded(steps, max_tasks)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -13,6 +11,7 @@ from typing import TypeAlias
 
 from taskscope.model.tables.records import Group, Run, RunStatus
 from taskscope.record.run import Counted, RunCounts, RunState
+from taskscope.record.tables import packing
 from taskscope.record.writers.graph import RunGraph
 
 _WORST_FIRST: tuple[RunStatus, ...] = ("interrupted", "erred", "finished")
@@ -73,7 +72,7 @@ class PackedRuns:
         self.runs = [state.run for state in runs]
         self.versions = array("q", versions)
         rest: list[_Rest] = [(state.counts, state.graph, state.rows_held) for state in runs]
-        self._bytes = zlib.compress(pickle.dumps(rest, pickle.HIGHEST_PROTOCOL), 1)
+        self._bytes = packing.pack(rest)
         self._rest: list[_Rest] | None = None
         self._opened = opened
 
@@ -95,7 +94,7 @@ class PackedRuns:
             for other in self._opened:
                 other._rest = None
             self._opened[:] = [self]
-            self._rest = pickle.loads(zlib.decompress(self._bytes))  # noqa: S301 - made in this process
+            self._rest = packing.unpack(self._bytes)
         return self._rest
 
     def unpacked(self) -> list[EndedRun]:

@@ -9,14 +9,11 @@ from typing import TypeAlias
 from taskscope.model.tables.records import Group, Run
 from taskscope.record.ended import AddedRuns, EndedRun, PackedRun, PackedRuns
 from taskscope.record.run import RunState
+from taskscope.record.tables import packing
 
 OneRun: TypeAlias = RunState | EndedRun | PackedRun
 AnyRun: TypeAlias = OneRun | AddedRuns
 
-_N_OPEN = 250
-"""How many of the newest runs are not packed: those that pages and files read."""
-_N_PACKED = 100
-"""How many are packed together."""
 _SMALL = 50
 """Most keys of a run that is packed: larger ones are few, and take long."""
 
@@ -33,12 +30,13 @@ class RunTable(Mapping[int, OneRun]):
         self._packed: list[PackedRuns] = []
         self._opened: list[PackedRuns] = []
         self._n_ended = 0
+        """How many runs have ended since the recorder began."""
         self._added: dict[int, AddedRuns] = {}
         """The oldest runs added up, by the number of the first."""
         self._begins: Counter[int] = Counter()
         """The numbers at which windows begin that are open: runs before and after are not added up in one."""
         self._versions: dict[int, int] = {}
-        """When those that are not packed, or changed since, changed last."""
+        """The version in which a run changed last; of a packed one only if it has changed since."""
         self.version = 0
         """A number that grows whenever a run starts, ends or changes."""
         self.next_run = 0
@@ -165,14 +163,14 @@ class RunTable(Mapping[int, OneRun]):
             state.graph.let_go()
 
     def ended(self, state: RunState) -> None:
-        """Drop what is not needed of a run that is over, and pack older ones, once they are many."""
+        """Drop what is no longer needed of a run that is over, and pack the oldest after each hundred."""
         self._let_go(state)
         self._n_ended += 1
-        if self._n_ended % _N_PACKED == 0:
-            old = [s for s in list(self._states.values())[:-_N_OPEN] if s.log is None]
+        if self._n_ended % packing.N_PACKED == 0:
+            old = [s for s in list(self._states.values())[: -packing.N_OPEN] if s.log is None]
             small = [s for s in old if s.graph.reached[0] <= _SMALL]
-            for first in range(0, len(small) - _N_PACKED + 1, _N_PACKED):
-                self._pack(small[first : first + _N_PACKED])
+            for first in range(0, len(small) - packing.N_PACKED + 1, packing.N_PACKED):
+                self._pack(small[first : first + packing.N_PACKED])
 
     def _pack(self, runs: Sequence[RunState | EndedRun]) -> None:
         numbers = [state.run.run for state in runs]
@@ -192,8 +190,10 @@ class RunTable(Mapping[int, OneRun]):
         """Record that all rows were dropped, and forget all runs that are over."""
         for state in self._states.values():
             state.rows_held = 0
-        going = {run: state for run, state in self._states.items() if state.log is not None}
+        going: dict[int, RunState | EndedRun] = {
+            run: state for run, state in self._states.items() if state.log is not None
+        }
         self._versions = {run: at for run, at in self._versions.items() if run in going}
-        self._states = {**going}
+        self._states = going
         for parts in (self._packed, self._opened, self._added):
             parts.clear()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Sized
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskscope.model.tables.columns import RowBlock
+from taskscope.record.tables import packing
 from taskscope.schema import Rows
 
 _R = TypeVar("_R", bound=Rows)
@@ -89,7 +88,7 @@ class Log(Generic[_R]):
         return [block for kept in list(self._blocks) for block in self._opened(*kept)]
 
     def _opened(self, first: int, rows: _R) -> list[tuple[int, _R]]:
-        """Return the blocks of what is kept as one, each with the number of its first row."""
+        """Return the blocks of one that is kept, each with the number of its first row."""
         return [(first, rows)]
 
     def rows(self) -> _R:
@@ -167,10 +166,6 @@ def count_by_run(blocks: Sequence[RowBlock]) -> Mapping[int, int]:
     return counts
 
 
-_N_OPEN = 250
-"""How many of the newest blocks of tasks are not packed."""
-_N_PACKED = 100
-"""How many are packed together."""
 _N_SMALL = 1_000
 """Most rows that are packed together: larger blocks take little more than their rows."""
 
@@ -182,10 +177,10 @@ class PackedBlocks:
 
     def __init__(self, blocks: Sequence[tuple[int, RowBlock]]) -> None:
         self.runs = frozenset(block.run for _, block in blocks)
-        self._bytes = zlib.compress(pickle.dumps(blocks, pickle.HIGHEST_PROTOCOL), 1)
+        self._bytes = packing.pack(blocks)
 
     def opened(self) -> list[tuple[int, RowBlock]]:
-        blocks: list[tuple[int, RowBlock]] = pickle.loads(zlib.decompress(self._bytes))  # noqa: S301 - made in this process
+        blocks: list[tuple[int, RowBlock]] = packing.unpack(self._bytes)
         return blocks
 
 
@@ -199,11 +194,15 @@ class TaskLog(Log[RowBlock]):
 
     def append(self, rows: RowBlock) -> list[RowBlock]:
         gone = super().append(rows)
-        old = self._blocks[self._n_old : self._n_old + _N_PACKED]
-        if len(self._blocks) - self._n_old >= _N_OPEN + _N_PACKED:
+        old = self._blocks[self._n_old : self._n_old + packing.N_PACKED]
+        if len(self._blocks) - self._n_old >= packing.N_OPEN + packing.N_PACKED:
             is_small = sum(len(block) for _, block in old) <= _N_SMALL
             kept: list[tuple[int, Any]] = [(old[0][0], PackedBlocks(old))] if is_small else old
-            self._blocks = [*self._blocks[: self._n_old], *kept, *self._blocks[self._n_old + _N_PACKED :]]
+            self._blocks = [
+                *self._blocks[: self._n_old],
+                *kept,
+                *self._blocks[self._n_old + packing.N_PACKED :],
+            ]
             self._n_old += len(kept)
         return gone
 

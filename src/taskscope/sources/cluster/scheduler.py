@@ -30,7 +30,7 @@ from taskscope.sources.line_meter import HAS_LOCAL_EVENTS
 _PAUSE_S = 0.15
 """Between an answer of the scheduler and the next request."""
 _PACE_S = 0.05
-"""Between two polls that nobody waits for, at least."""
+"""The least time between two polls, where nobody waits for the second."""
 _FLUSH_S = 0.5
 """How long the end of a compute waits for workers' last messages."""
 _LONG_S = 0.1
@@ -97,7 +97,7 @@ class WatchedScheduler:
         self.owes_news = False
         """Whether workers may have unsent records of runs that are over."""
         self._worked_at = -math.inf
-        """When it last polled or let workers rest, if nobody waited for it."""
+        """When the last poll of its own began, which nobody waited for."""
         self._read_at = -math.inf
         """When events were last read."""
 
